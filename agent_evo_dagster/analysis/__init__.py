@@ -1,0 +1,1 @@
+"""Analysis: findings from segments and from training metrics, and the report. Not what to change."""

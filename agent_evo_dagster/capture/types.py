@@ -1,0 +1,103 @@
+"""The vocabulary of capture: sources, events and lines that are not events. No reading, no parsing."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import polars as pl
+
+
+class Source(StrEnum):
+    """Where an event was read from."""
+
+    HOOK = "hook"  # a spool record: the stdin of a Claude Code hook
+    TRANSCRIPT = "transcript"  # the client's own transcript
+    LEGACY = "legacy"  # events.jsonl of the older layout
+    ATIF = "atif"  # an Agent Trajectory Interchange Format document
+    ROLLOUT = "rollout"  # a training rollout of ours
+
+
+class Layer(StrEnum):
+    """What a session worked on, from the skills that it used."""
+
+    RLLM = "rllm"  # trains agents
+    TRAJ = "traj"  # optimises skills
+    META = "meta"  # optimises the skills that optimise skills
+    UNKNOWN = "unknown"  # no skill tells
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened in a session.
+
+    `tool_input`, `tool_response` and `extra` are JSON text, as captured. `at` is in nanoseconds since the
+    epoch, UTC, from the recorder's clock. `kind` is the hook event name (legacy: `PostToolUse`, `Stop`,
+    `SubagentStop`). `extra` holds every field of the record that has no column of its own.
+    """
+
+    event_id: str
+    session_id: str
+    layer: str
+    agent_id: str | None
+    agent_type: str | None
+    prompt_id: str | None
+    kind: str
+    at: int
+    tool_name: str | None
+    tool_use_id: str | None
+    tool_input: str | None
+    tool_response: str | None
+    error: str | None
+    duration_ms: float | None
+    text: str | None  # the prompt, or the last assistant message
+    extra: str | None
+    derived: list[str]  # names of the columns that the record lacks and that were derived
+    source: str
+    source_file: str
+    source_offset: int
+
+
+EVENT_SCHEMA = pl.Schema(
+    {
+        "event_id": pl.String,
+        "session_id": pl.String,
+        "layer": pl.String,
+        "agent_id": pl.String,
+        "agent_type": pl.String,
+        "prompt_id": pl.String,
+        "kind": pl.String,
+        "at": pl.Datetime("ns", "UTC"),
+        "tool_name": pl.String,
+        "tool_use_id": pl.String,
+        "tool_input": pl.String,
+        "tool_response": pl.String,
+        "error": pl.String,
+        "duration_ms": pl.Float64,
+        "text": pl.String,
+        "extra": pl.String,
+        "derived": pl.List(pl.String),
+        "source": pl.String,
+        "source_file": pl.String,
+        "source_offset": pl.Int64,
+    }
+)
+
+QUARANTINE_SCHEMA = pl.Schema(
+    {
+        "source_file": pl.String,
+        "source_offset": pl.Int64,
+        "reason": pl.String,
+        "length": pl.Int64,  # bytes of the line
+        "excerpt": pl.String,  # redacted, at most 200 characters
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileSlice:
+    """The byte range of one source file that a round took; `file` is relative to the spool."""
+
+    file: str
+    start: int
+    end: int
+    sha256: str
+    sessions: tuple[str, ...]  # the session ids in it; empty: all

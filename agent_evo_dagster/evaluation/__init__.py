@@ -1,0 +1,1 @@
+"""Evaluation: splits, scores and intervals. Pure statistics: no model runs here."""

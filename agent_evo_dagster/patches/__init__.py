@@ -1,0 +1,1 @@
+"""Patches: proposed edits of skills, the gate that judges them, and the record of decisions."""

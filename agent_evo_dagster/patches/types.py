@@ -1,0 +1,107 @@
+"""The vocabulary of patches: documents, evidence and decisions. No parsing, no rules."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
+
+Action = Literal["replace", "append", "prepend", "insert_after"]
+DecisionVerdict = Literal["approve", "reject", "wait"]
+
+
+class PatchStatus(StrEnum):
+    """The life of a patch. Only approved and active ones are ever compiled."""
+
+    PROPOSED = "proposed"
+    EVALUATED = "evaluated"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+    ACTIVE = "active"
+    DEPRECATED = "deprecated"
+    ARCHIVED = "archived"
+
+
+class GateVerdict(StrEnum):
+    """What the gate says of a patch."""
+
+    ACCEPT = "accept"  # better beyond the interval, no task worse beyond noise
+    REJECT = "reject"  # not better, or a task regressed
+    REJECT_UNVERIFIED = "reject_unverified"  # the evidence is incomplete or not trustworthy
+    NEEDS_PERSON = "needs_person"  # no judge can measure this kind of patch
+
+
+class Patch(BaseModel):
+    """One small edit of one section of one skill: markdown with front matter on disk.
+
+    `id` is `p-` and the first 16 hex digits of the SHA-256 over skill, section, action, base_hash and body.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str
+    group: str
+    skill: str
+    target_section: str
+    action: Action
+    description: str = Field(max_length=500)
+    base_hash: str  # SHA-256 of the section's text that it was made against
+    source_round: str | None = None
+    findings: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()
+    conflicts_with: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    status: PatchStatus = PatchStatus.PROPOSED
+    created: datetime
+    body: str
+
+
+# One row per proposed patch.
+PATCH_SCHEMA = pl.Schema(
+    {
+        "patch_id": pl.String,
+        "group": pl.String,
+        "skill": pl.String,
+        "section": pl.String,
+        "action": pl.String,
+        "description": pl.String,
+        "base_hash": pl.String,
+        "findings": pl.List(pl.String),
+        "settings": pl.String,  # JSON text {setting: [old, new]}; "{}" where it is prose
+        "diff": pl.String,  # unified diff of the section
+        "document": pl.String,  # the patch file, whole
+    }
+)
+
+# One row per judged patch. Per-task numbers are in `evidence` (JSON text of GateEvidence).
+PATCH_EVALUATION_SCHEMA = pl.Schema(
+    {
+        "patch_id": pl.String,
+        "judge": pl.String,  # "probe", or "none" where no judge fits
+        "verdict": pl.String,  # GateVerdict
+        "reason": pl.String,
+        "n": pl.Int64,  # paired tasks
+        "baseline": pl.Float64,
+        "candidate": pl.Float64,
+        "difference": pl.Float64,
+        "low": pl.Float64,  # interval of the difference
+        "high": pl.Float64,
+        "regressions": pl.List(pl.String),  # tasks worse beyond noise
+        "evidence": pl.String,
+    }
+)
+
+# One row per patch: the decision in force.
+PATCH_DECISION_SCHEMA = pl.Schema(
+    {
+        "patch_id": pl.String,
+        "diff_hash": pl.String,
+        "decision": pl.String,  # DecisionVerdict
+        "gate_verdict": pl.String,
+        "by": pl.String,  # a person's name, or "policy:auto"
+        "reason": pl.String,
+        "decided_at": pl.Datetime("us", "UTC"),  # null while it waits
+        "record_hash": pl.String,  # of the ledger record; null while it waits
+    }
+)

@@ -1,0 +1,1 @@
+"""Rounds: the manifest that freezes a round's input, its status, and its lineage."""

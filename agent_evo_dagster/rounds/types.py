@@ -1,0 +1,47 @@
+"""The vocabulary of rounds: the manifest that freezes a round's input. No reading, no writing."""
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class SliceRecord(BaseModel):
+    """The byte range of one spool file that the round took."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    file: str = Field(description="Relative to the spool.")
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    sha256: str
+    sessions: tuple[str, ...]
+
+
+class ParentCheckpoint(BaseModel):
+    """The policy that the round starts from; absent: the embedded base."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    round: str
+    sha256: str
+
+
+class RoundManifest(BaseModel):
+    """What a round reads, frozen when it is opened: `<home>/rounds/<key>/manifest.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    schema_version: Literal[1] = 1
+    key: str
+    number: int = Field(ge=1)
+    opened_at: datetime
+    seed: int
+    request: str = Field(description="What was asked for, in plain language; may be empty.")
+    overrides: dict[str, float | int | str] = Field(description="Training settings given by flags.")
+    operator: Literal["direct"] = "direct"
+    policy: Literal["auto", "manual"]
+    include_open_sessions: bool
+    slices: tuple[SliceRecord, ...]
+    bank_hash: str = Field(description="Content hash of the bank that was read; its bytes are kept.")
+    parent: ParentCheckpoint | None

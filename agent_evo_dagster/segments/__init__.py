@@ -1,0 +1,1 @@
+"""Segments: stretches of a trajectory with one purpose. One segmenter per file."""

@@ -1,0 +1,60 @@
+"""Paths and environment variables, in one typed place. Nothing here touches the disk."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ApprovalPolicy = Literal["auto", "manual"]
+
+
+class Settings(BaseSettings):
+    """What the environment decides; every field is read from `AGENT_EVO_<FIELD>`."""
+
+    model_config = SettingsConfigDict(env_prefix="AGENT_EVO_", frozen=True)
+
+    home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
+    bank: Path | None = Field(None, description="Skill bank that rounds write to; default: <home>/skill_bank.")
+    policy: ApprovalPolicy = Field("auto", description="Who decides on a judged patch.")
+    trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
+
+    @property
+    def root(self) -> Path:
+        """The home as an absolute path."""
+        return self.home.expanduser().resolve()
+
+    @property
+    def spool(self) -> Path:
+        """Folder of the hook event files, the durable log."""
+        return self.root / "spool"
+
+    @property
+    def warehouse(self) -> Path:
+        """Folder of Parquet files: one per asset and round."""
+        return self.root / "warehouse"
+
+    @property
+    def runs(self) -> Path:
+        """Folder of training output, one folder per round."""
+        return self.root / "runs"
+
+    @property
+    def reports(self) -> Path:
+        """Folder of the reports, one folder per round."""
+        return self.root / "reports"
+
+    @property
+    def rounds(self) -> Path:
+        """Folder of the round manifests and statuses."""
+        return self.root / "rounds"
+
+    @property
+    def bank_snapshots(self) -> Path:
+        """Folder of the banks that rounds read, by content hash."""
+        return self.root / "bank_snapshots"
+
+    @property
+    def bank_path(self) -> Path:
+        """The skill bank that rounds read, and write to through the gate."""
+        return (self.bank or self.root / "skill_bank").expanduser().resolve()

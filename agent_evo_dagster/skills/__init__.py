@@ -1,0 +1,1 @@
+"""Skills: the bank, the application of patches, and the compiled SKILL.md."""

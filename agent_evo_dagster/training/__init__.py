@@ -1,0 +1,1 @@
+"""Training: configuration, agents, environments, rollouts, backends, and the worker process."""

@@ -1,0 +1,36 @@
+"""The typed configuration of a training run. Where its values come from is in config_sources."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class TrainingConfig(BaseModel):
+    """Everything that decides a run. Names are TRL's where TRL has one; units are in the descriptions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    backend: Literal["hf"] = Field("hf", description="Training library behind the run: Hugging Face TRL.")
+    model: Literal["embedded"] = Field("embedded", description="Policy to train: the one shipped here.")
+    dataset: Literal["arithmetic"] = Field("arithmetic", description="Problems: generated arithmetic.")
+    seed: int = Field(0, ge=0, lt=2**31, description="Seed of data, sampling and optimiser.")
+    learning_rate: float = Field(2e-5, ge=0, le=1e-1, description="Step size of AdamW; 0 is the control.")
+    warmup_steps: int = Field(2, ge=0, le=1000, description="Optimiser steps of linear warm-up.")
+    max_steps: int = Field(10, ge=1, le=100_000, description="Optimiser steps.")
+    prompts_per_step: int = Field(16, ge=1, le=4096, description="Different problems in a step.")
+    num_generations: int = Field(8, ge=2, le=256, description="Rollouts of one problem: the group of GRPO.")
+    num_iterations: int = Field(1, ge=1, le=16, description="Optimiser passes over one batch of rollouts.")
+    temperature: float = Field(1.0, gt=0, le=5, description="Sampling temperature of rollouts.")
+    beta: float = Field(0.0, ge=0, le=10, description="Weight of the KL term.")
+    epsilon: float = Field(0.2, gt=0, le=1, description="Lower clip range of the ratio.")
+    epsilon_high: float = Field(0.28, gt=0, le=1, description="Upper clip range of the ratio.")
+    loss_type: Literal["grpo", "dapo", "dr_grpo", "bnpo"] = Field("dapo", description="Loss aggregation.")
+    scale_rewards: Literal["group", "batch", "none"] = Field("group", description="Scale of advantages.")
+    max_grad_norm: float = Field(1.0, gt=0, le=1000, description="Gradient clipping norm.")
+    adam_beta2: float = Field(0.98, gt=0, lt=1, description="AdamW's second moment decay.")
+    max_turns: int = Field(3, ge=1, le=64, description="Assistant turns in one rollout.")
+    max_new_tokens: int = Field(40, ge=1, le=32_768, description="Tokens that the policy may sample in a turn.")
+    max_completion_length: int = Field(96, ge=2, le=131_072, description="Tokens of all turns and tool results.")
+    threads: int = Field(1, ge=1, le=1024, description="CPU threads of torch.")
+    evaluation_tasks: int = Field(200, ge=2, le=100_000, description="Held-out problems of the report split.")
+    evaluation_samples: int = Field(2, ge=1, le=256, description="Sampled rollouts of each held-out problem.")
