@@ -45,19 +45,33 @@ class Finding:
     data: str  # JSON text: the detector's numbers
 
 
-FINDING_SCHEMA = pl.Schema(
+_FINDING_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "finding_id": pl.String,
+    "origin": pl.String,
+    "kind": pl.String,
+    "severity": pl.String,
+    "summary": pl.String,
+    "evidence": pl.List(pl.String),
+    "count": pl.Int64,
+    "target_skill": pl.String,
+    "target_section": pl.String,
+    "confidence": pl.Float64,
+    "hint": pl.String,  # JSON text of SettingHint, or null
+    "data": pl.String,
+}
+FINDING_SCHEMA = pl.Schema(_FINDING_COLUMNS)
+
+# One row per round, policy and mode of decoding: how good a policy is on the held-out tasks.
+TREND_SCHEMA = pl.Schema(
     {
-        "finding_id": pl.String,
-        "origin": pl.String,
-        "kind": pl.String,
-        "severity": pl.String,
-        "summary": pl.String,
-        "evidence": pl.List(pl.String),
-        "count": pl.Int64,
-        "target_skill": pl.String,
-        "target_section": pl.String,
-        "confidence": pl.Float64,
-        "hint": pl.String,  # JSON text of SettingHint, or null
-        "data": pl.String,
+        "round": pl.String,
+        "number": pl.Int64,
+        "policy": pl.String,  # "before" | "after" the round's training
+        "mode": pl.String,  # "sampled" | "greedy"
+        "tasks": pl.Int64,
+        "accuracy": pl.Float64,
+        "low": pl.Float64,  # 95 % interval of the accuracy, over tasks
+        "high": pl.Float64,
+        "reward": pl.Float64,
     }
 )

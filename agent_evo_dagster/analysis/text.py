@@ -1,0 +1,38 @@
+"""Short, single-line wording of numbers and of session text. No escaping: that is the report's."""
+
+import math
+import re
+
+_SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+def excerpt(text: str, limit: int = 120) -> str:
+    """At most `limit` characters of `text` on one line, with an ellipsis where it was cut."""
+    line = _SPACE.sub(" ", text[: 4 * limit]).strip()
+    return line if len(line) <= limit and len(text) <= 4 * limit else f"{line[: limit - 1]}…"
+
+
+def plural(count: int, noun: str) -> str:
+    """The count and its noun: `1 session`, `2 sessions`."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def number(value: float | int | str | None, digits: int = 3) -> str:
+    """A value for people: at most `digits` significant digits, `n/a` where there is none."""
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return "n/a"
+    if isinstance(value, str):
+        return value
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+    return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e+")
+
+
+def signed(value: float | None, digits: int = 2) -> str:
+    """A difference with its sign and fixed decimals: `+0.12`."""
+    return "n/a" if value is None or not math.isfinite(value) else f"{value:+.{digits}f}"
+
+
+def fixed(value: float | None, digits: int = 2) -> str:
+    """A figure with fixed decimals: `0.52`."""
+    return "n/a" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"

@@ -1,0 +1,136 @@
+"""Small frames in the schemas of the lower rooms, for the tests of analysis."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import polars as pl
+
+from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
+from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
+from agent_evo_dagster.trajectories.types import STEP_SCHEMA
+
+START = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+def call(
+    tool: str,
+    tool_input: object,
+    outcome: str = "success",
+    *,
+    error: str | None = None,
+    response: object = None,
+    session: str = "s1",
+) -> dict[str, object]:
+    """A tool call as a step's fields, without its place."""
+    return {
+        "session_id": session,
+        "trajectory_id": f"t-{session}",
+        "tool_name": tool,
+        "tool_input": json.dumps(tool_input),
+        "tool_response": None if response is None else json.dumps(response),
+        "error": error,
+        "outcome": outcome,
+        "outcome_reason": "test",
+    }
+
+
+def step_frame(calls: Sequence[Mapping[str, object]]) -> pl.DataFrame:
+    """Steps in the order given, one event each."""
+    rows = [
+        {
+            "kind": "tool_call",
+            "layer": "rllm",
+            "mark": "PreToolUse",
+            "step_id": f"st-{index}",
+            "index": index,
+            "event_ids": [f"e-{index}"],
+            "evidence_ids": [],
+            "started_at": START + timedelta(seconds=index),
+            "ended_at": START + timedelta(seconds=index + 1),
+            "duration_ms": 1000.0,
+            **fields,
+        }
+        for index, fields in enumerate(calls)
+    ]
+    return pl.DataFrame(rows, schema=STEP_SCHEMA)
+
+
+def segment_frame(steps: pl.DataFrame, skill: str | None = "rllm-run") -> pl.DataFrame:
+    """One segment for each trajectory of `steps`."""
+    rows = [
+        {
+            "segment_id": f"g-{trajectory[0]}",
+            "trajectory_id": trajectory[0],
+            "session_id": group["session_id"][0],
+            "layer": "rllm",
+            "kind": "free" if skill is None else "skill",
+            "skill": skill,
+            "step_ids": group["step_id"].to_list(),
+            "event_ids": group["event_ids"].explode().to_list(),
+            "calls": group.height,
+            "failures": int((group["outcome"] == "failure").sum()),
+            "tags": [],
+        }
+        for trajectory, group in steps.group_by("trajectory_id", maintain_order=True)
+    ]
+    return pl.DataFrame(rows, schema=SEGMENT_SCHEMA)
+
+
+def metric_frame(series: Mapping[str, Sequence[float | None]]) -> pl.DataFrame:
+    """Metrics by name, from step 1 on; None stands for a value that was not finite."""
+    rows = [
+        {"step": step, "name": name, "value": value, "finite": value is not None}
+        for name, values in series.items()
+        for step, value in enumerate(values, start=1)
+    ]
+    return pl.DataFrame(rows, schema=METRIC_SCHEMA)
+
+
+def rollout_frame(rewards: Sequence[Sequence[float]], finish: str = "stop", length: int = 20) -> pl.DataFrame:
+    """Rollouts of groups of one step each; all of one length."""
+    rows = [
+        {
+            "step": 1,
+            "group": group,
+            "task_id": f"task-{group}",
+            "prompt": "1+1",
+            "answer": "2",
+            "prompt_ids": [1],
+            "completion_ids": [1] * length,
+            "logprobs": [-0.1] * length,
+            "response_mask": [1] * length,
+            "text": "2",
+            "reward": reward,
+            "correct": reward > 0.5,
+            "finish": finish,
+            "turns": 1,
+            "tool_calls": 0,
+            "tool_errors": 0,
+            "policy_version": 0,
+        }
+        for group, group_rewards in enumerate(rewards)
+        for reward in group_rewards
+    ]
+    return pl.DataFrame(rows, schema=ROLLOUT_SCHEMA)
+
+
+def evaluation_frame(correct: Mapping[str, Sequence[bool]], mode: str = "sampled") -> pl.DataFrame:
+    """One sample of each task, by policy."""
+    rows = [
+        {
+            "policy": policy,
+            "seed": 0,
+            "mode": mode,
+            "task_id": f"held-{task}",
+            "sample": 0,
+            "reward": float(right),
+            "correct": right,
+            "finish": "stop",
+            "turns": 2,
+            "tokens": 30,
+        }
+        for policy, answers in correct.items()
+        for task, right in enumerate(answers)
+    ]
+    return pl.DataFrame(rows, schema=EVALUATION_SCHEMA)
