@@ -1,0 +1,204 @@
+"""Starting a worker, watching it, and putting its folder in place when it is whole.
+
+What a worker computes is in worker; what a job means is the caller's.
+"""
+
+import contextlib
+import fcntl
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_evo_dagster.errors import TrainingError, WorkerError
+from agent_evo_dagster.files import replace_tree, write_atomic
+from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
+from agent_evo_dagster.training.process_group import describe_exit, process_group
+from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+from agent_evo_dagster.training.telemetry import OFFLINE_BY_DEFAULT, TELEMETRY_OFF
+
+WORKER_MODULE = "agent_evo_dagster.training.worker"
+REQUEST_FILE = "REQUEST.json"
+RESULT_FILE = "result.json"
+LOG_FILE = "worker.log"
+POLL_SECONDS = 0.2
+TAIL_LINES = 30
+TAIL_BYTES = 32_768
+
+
+def run_worker(
+    request: WorkerRequest,
+    *,
+    python: Path | None,
+    env: Mapping[str, str] = {},
+    heartbeat_timeout: float,
+    time_limit: float,
+    on_poll: Callable[[Heartbeat], None] | None = None,
+    should_cancel: Callable[[], bool] | None = None,
+) -> WorkerResult:
+    """Run one job in a process of its own and wait for its result.
+
+    Args:
+        request: The job; relative paths in it are taken from the current folder.
+        python: Interpreter of the backend; none: this one.
+        env: Variables on top of this process's own.
+        heartbeat_timeout: Seconds without a new heartbeat after which the worker counts as hung.
+        time_limit: Seconds that the whole job may take.
+        on_poll: Called with every new heartbeat.
+        should_cancel: Asked at every poll; true ends the job.
+
+    Raises:
+        WorkerError: it failed, hung, ran out of time, was cancelled, or left no result.
+    """
+    request = _absolute(request)
+    request.run_dir.mkdir(parents=True, exist_ok=True)
+    for name in (RESULT_FILE, HEARTBEAT_FILE):  # of an earlier try in the same folder
+        (request.run_dir / name).unlink(missing_ok=True)
+    request_file = request.run_dir / REQUEST_FILE
+    write_atomic(request_file, request.model_dump_json(indent=2).encode())
+    watch = _Watch(request.run_dir, heartbeat_timeout, time_limit, on_poll, should_cancel)
+    command = [str(python or sys.executable), "-P", "-m", WORKER_MODULE, str(request_file)]
+    with process_group(
+        command,
+        env=worker_environment(request.config.threads, env),
+        cwd=request.run_dir,  # stray relative paths of the backend stay in the run folder
+        log=request.run_dir / LOG_FILE,
+    ) as process:
+        code = watch.until_exit(process)
+    return _result(request, watch, code)
+
+
+def worker_environment(threads: int, extra: Mapping[str, str]) -> dict[str, str]:
+    """The variables of a worker: this process's own, made repeatable and silent, then `extra`."""
+    return {
+        **OFFLINE_BY_DEFAULT,
+        "TOKENIZERS_PARALLELISM": "false",
+        **os.environ,
+        **TELEMETRY_OFF,
+        "OMP_NUM_THREADS": str(threads),
+        "OMP_WAIT_POLICY": "PASSIVE",  # spinning at barriers makes steps ten times slower on a busy machine
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",  # the log's tail is all that a killed worker leaves
+        **extra,
+    }
+
+
+@contextlib.contextmanager
+def staged_run(target: Path) -> Iterator[Path]:
+    """Yield an empty folder beside `target` that takes its place when the block ends well.
+
+    After a failure it stays, for its log, until the next try.
+
+    Raises:
+        TrainingError: another process is at work on the same target.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (target.parent / f".{target.name}.lock").open("ab") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise TrainingError(
+                f"Another process is producing {target}. Wait for it to end, or cancel its run."
+            ) from error
+        _clear_leftovers(target)  # whoever left them is dead: the lock was free
+        staging = target.parent / f".{target.name}.partial-{os.getpid()}"
+        staging.mkdir()
+        yield staging
+        replace_tree(staging, target)
+
+
+def _clear_leftovers(target: Path) -> None:
+    for retired in target.parent.glob(f".{target.name}.old-*"):
+        if not target.exists() and (retired / "tree").is_dir():
+            (retired / "tree").replace(target)  # killed between taking away the old and placing the new
+        shutil.rmtree(retired)
+    for partial in target.parent.glob(f".{target.name}.partial-*"):
+        shutil.rmtree(partial)
+
+
+def _absolute(request: WorkerRequest) -> WorkerRequest:
+    paths = {name: getattr(request, name) for name in ("run_dir", "init_checkpoint", "checkpoint")}
+    return request.model_copy(update={name: path and path.absolute() for name, path in paths.items()})
+
+
+@dataclass
+class _Watch:
+    """What is known of a running worker. Silence is timed by this process's own monotonic clock."""
+
+    run_dir: Path
+    heartbeat_timeout: float
+    time_limit: float
+    on_poll: Callable[[Heartbeat], None] | None
+    should_cancel: Callable[[], bool] | None
+    started: float = field(default_factory=time.monotonic)
+    last: Heartbeat | None = None
+    heard: float = field(default_factory=time.monotonic)
+
+    def until_exit(self, process: subprocess.Popen[bytes]) -> int:
+        while True:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                code = process.wait(POLL_SECONDS)
+                self._listen()
+                return code
+            self._listen()
+            self._check()
+
+    def _listen(self) -> None:
+        heartbeat = read_heartbeat(self.run_dir)
+        if heartbeat is None or heartbeat == self.last:
+            return
+        self.last, self.heard = heartbeat, time.monotonic()
+        if self.on_poll:
+            self.on_poll(heartbeat)
+
+    def _check(self) -> None:
+        now = time.monotonic()
+        if self.should_cancel and self.should_cancel():
+            raise self.failure("was cancelled", "Start it again when it should run.")
+        if now - self.started > self.time_limit:
+            advice = "Raise the time limit, or ask for less."
+            raise self.failure(f"exceeded its time limit of {self.time_limit:g} s", advice)
+        if now - self.heard > self.heartbeat_timeout:
+            advice = (
+                "It hangs, or one phase is longer than the heartbeat timeout: raise that, or see the log."
+            )
+            raise self.failure(f"gave no sign of life for {self.heartbeat_timeout:g} s", advice)
+
+    def failure(self, what: str, advice: str) -> WorkerError:
+        where = (
+            f"in phase {self.last.phase!r}, step {self.last.step}" if self.last else "before its first phase"
+        )
+        log = self.run_dir / LOG_FILE
+        tail = _tail(log) or "(empty)"
+        return WorkerError(
+            f"The training worker {what} {where}. {advice}\nLog: {log}; its last lines:\n{tail}"
+        )
+
+
+def _tail(log: Path) -> str:
+    with log.open("rb") as stream:
+        stream.seek(0, os.SEEK_END)
+        stream.seek(max(0, stream.tell() - TAIL_BYTES))
+        lines = stream.read().decode(errors="replace").splitlines()
+    return "\n".join(f"  | {line}" for line in lines[-TAIL_LINES:])
+
+
+def _result(request: WorkerRequest, watch: _Watch, code: int) -> WorkerResult:
+    if code != 0:
+        raise watch.failure(
+            f"failed ({describe_exit(code)})", "Correct what the log names, then run it again."
+        )
+    path = request.run_dir / RESULT_FILE
+    try:
+        return WorkerResult.model_validate_json(path.read_bytes())
+    except FileNotFoundError as error:
+        raise watch.failure(f"ended with exit code 0 but without {RESULT_FILE}", "Run it again.") from error
+    except ValidationError as error:
+        advice = "Does the worker's Python have the same version of agent-evo-dagster?"
+        raise watch.failure(f"left a {RESULT_FILE} that cannot be read ({error})", advice) from error
