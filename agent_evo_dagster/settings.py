@@ -17,6 +17,9 @@ class Settings(BaseSettings):
     home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
     bank: Path | None = Field(None, description="Skill bank that rounds write to; default: <home>/skill_bank.")
     policy: ApprovalPolicy = Field("auto", description="Who decides on a judged patch.")
+    executor: Literal["in_process", "multiprocess"] = Field(
+        "in_process", description="How Dagster runs the steps of a round: here, or in a process each."
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
 
     @property

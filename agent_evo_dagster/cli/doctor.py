@@ -1,0 +1,70 @@
+"""`agent-evo doctor`: what is missing or at risk on this machine, each with the command that mends it."""
+
+import importlib.util
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from agent_evo_dagster.cli.project import project_root, settings_of
+from agent_evo_dagster.errors import AgentEvoError
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.compile import compile_all
+
+EXTRAS = {"dagster": "dagster", "torch": "hf", "transformers": "hf", "trl": "hf", "matplotlib": "plots"}
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """One thing that was looked at."""
+
+    well: bool
+    what: str
+
+
+def doctor() -> None:
+    """Look at the installation, the spool, the bank and the rounds; exit 1 where something needs mending."""
+    root = project_root()
+    diagnoses = list(examine(root, settings_of(root)))
+    console = Console(soft_wrap=True)
+    for item in diagnoses:
+        console.print(f"{'ok  ' if item.well else 'MEND'}  {item.what}", markup=False, highlight=False)
+    if not all(item.well for item in diagnoses):
+        raise typer.Exit(1)
+
+
+def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
+    """Everything that a round needs, one by one."""
+    yield Diagnosis(True, f"checkout {root}")
+    yield Diagnosis(True, f"home {settings.root}")
+    for module, extra in EXTRAS.items():
+        found = importlib.util.find_spec(module) is not None
+        mend = "" if found else f" is missing: pip install 'agent-evo-dagster[{extra}]'"
+        yield Diagnosis(found, f"package {module}{mend}")
+    yield _spool(settings)
+    yield _bank(root, settings)
+    keys = RoundStore(settings.rounds).keys()
+    yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
+
+
+def _spool(settings: Settings) -> Diagnosis:
+    files = sum(1 for path in settings.spool.rglob("*.jsonl"))
+    if files:
+        return Diagnosis(True, f"spool {settings.spool}: {files} files")
+    return Diagnosis(
+        False,
+        f"spool {settings.spool} is empty: agent-evo hooks install --project DIR, or agent-evo import PATH",
+    )
+
+
+def _bank(root: Path, settings: Settings) -> Diagnosis:
+    path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
+    try:
+        skills = compile_all(SkillBank.open(path))
+    except AgentEvoError as error:
+        return Diagnosis(False, f"skill bank {path}: {error}")
+    return Diagnosis(True, f"skill bank {path}: {len(skills)} skills compile")

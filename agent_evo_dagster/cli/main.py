@@ -1,0 +1,31 @@
+"""`agent-evo`: the root of the commands, and the one place where errors of the library become messages."""
+
+import sys
+
+import typer
+from rich.console import Console
+
+from agent_evo_dagster.cli import doctor, hooks, importing, patches, report, rounds, skills
+from agent_evo_dagster.errors import AgentEvoError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Skills and tool-using agents that get better from experience, one gated round at a time.",
+)
+app.add_typer(rounds.app, name="rounds")
+app.add_typer(patches.app, name="patches")
+app.add_typer(skills.app, name="skills")
+app.add_typer(hooks.app, name="hooks")
+app.command("import")(importing.import_)
+app.command("report")(report.report)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Run a command; an error of the library is one message on stderr and exit code 1."""
+    try:
+        app()
+    except AgentEvoError as error:
+        Console(stderr=True, soft_wrap=True).print(f"agent-evo: {error}", markup=False, highlight=False)
+        sys.exit(1)

@@ -1,0 +1,69 @@
+"""One round on one screen of a terminal. Reads what is stored; computes nothing."""
+
+from rich.console import Console
+from rich.table import Table
+
+from agent_evo_dagster.rounds.runs import train_dir
+from agent_evo_dagster.rounds.status import RoundStatus, session_count
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.warehouse import Warehouse
+
+
+def print_round(settings: Settings, key: str) -> None:
+    """Print what the round did and where its files are."""
+    store, console = RoundStore(settings.rounds), Console(soft_wrap=True)
+    manifest = store.load(key)
+    path = store.folder(key) / "status.json"
+    if not path.is_file():
+        console.print(
+            f"{key} is open: {session_count(manifest)} sessions, bank {manifest.bank_hash[:12]}, not finished. "
+            f"Run it: agent-evo rounds run {key}"
+        )
+        return
+    status = RoundStatus.model_validate_json(path.read_bytes())
+    console.print(_summary(status))
+    _print_patches(console, settings, key)
+    console.print(f"report      {settings.root / status.optimization.report_path}")
+    console.print(f"checkpoint  {train_dir(settings.runs, key) / 'checkpoint'}")
+    bank = SkillBank.open(settings.bank_path)
+    for ref in bank.skills():
+        console.print(f"skill       {bank.output_path(ref)}")
+
+
+def _summary(status: RoundStatus) -> Table:
+    table = Table(title=f"{status.key}: {status.status}", show_header=False, title_justify="left")
+    training, optimization = status.training, status.optimization
+    table.add_row(
+        "sessions", f"{status.sessions} ({status.events} events, {status.quarantined} broken lines)"
+    )
+    table.add_row("training", f"{training.steps} steps, last reward {_shown(training.reward)}")
+    table.add_row(
+        "held-out accuracy",
+        f"{_shown(training.accuracy_before)} -> {_shown(training.accuracy_after)} (sampled)",
+    )
+    table.add_row("findings", str(optimization.findings))
+    table.add_row(
+        "patches",
+        f"{optimization.patches_generated} proposed, {optimization.patches_accepted} approved, "
+        f"{optimization.patches_rejected} rejected, {optimization.patches_waiting} waiting",
+    )
+    return table
+
+
+def _print_patches(console: Console, settings: Settings, key: str) -> None:
+    warehouse = Warehouse(settings.warehouse)
+    patches = warehouse.read(("skill_patches",), key)
+    decisions = warehouse.read(("patch_decisions",), key)
+    for row in patches.join(decisions, on="patch_id").iter_rows(named=True):
+        console.print(
+            f"patch       {row['patch_id']} {row['skill']}: {row['description']} [{row['decision']}: {row['reason']}]",
+            markup=False,
+        )
+        if row["decision"] == "wait":
+            console.print(f"            agent-evo patches approve {row['patch_id']} --by NAME --reason TEXT")
+
+
+def _shown(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:.3f}"

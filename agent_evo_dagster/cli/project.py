@@ -1,0 +1,55 @@
+"""The checkout that a command works on, and the Dagster process that it starts there. No command of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.settings import Settings
+
+# Nothing that a command starts phones home.
+QUIET = {
+    "DAGSTER_DISABLE_TELEMETRY": "true",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+}
+
+
+def project_root() -> Path:
+    """The checkout of the code location: `AGENT_EVO_PROJECT`, the folder above this one, or a parent of the cwd.
+
+    Raises:
+        SettingsError: none of them holds workspace.yaml and the Dagster rooms.
+    """
+    named = os.environ.get("AGENT_EVO_PROJECT")
+    places = [Path(named)] if named else [Path(__file__).parents[2], Path.cwd(), *Path.cwd().parents]
+    for place in places:
+        if (place / "workspace.yaml").is_file() and (place / "assets").is_dir():
+            return place.resolve()
+    raise SettingsError(
+        f"This command needs the Dagster code location, and {', '.join(map(str, places[:3]))} holds no checkout of it "
+        "(workspace.yaml and assets/). Run it inside a checkout, or set AGENT_EVO_PROJECT to one."
+    )
+
+
+def settings_of(root: Path) -> Settings:
+    """The settings of the checkout at `root`: its own home unless the environment names another."""
+    return Settings() if "AGENT_EVO_HOME" in os.environ else Settings(home=root / ".agent_evo")
+
+
+def dagster_environment(root: Path, settings: Settings) -> Mapping[str, str]:
+    """The environment of a Dagster process of this home; its dagster.yaml is made where missing."""
+    home = Path(os.environ.get("DAGSTER_HOME") or settings.root / "dagster")
+    if not (home / "dagster.yaml").exists():
+        write_atomic(home / "dagster.yaml", (root / "deploy" / "dagster.yaml").read_bytes())
+    return {**os.environ, **QUIET, "DAGSTER_HOME": str(home), "AGENT_EVO_HOME": str(settings.root)}
+
+
+def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
+    """Register a round in Dagster, and run a job on it if one is named, in another process; its exit code."""
+    command = [sys.executable, "-m", "automation.launch", key, *job]
+    return subprocess.run(command, cwd=root, env=dagster_environment(root, settings), check=False).returncode

@@ -1,0 +1,158 @@
+"""`agent-evo rounds`: open, list, run and show rounds."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from agent_evo_dagster.cli.overview import print_round
+from agent_evo_dagster.cli.project import launch, project_root, settings_of
+from agent_evo_dagster.errors import RoundError, SettingsError
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.training.config import TrainingConfig
+
+app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, show.")
+
+JOBS = {
+    "all": "evolution_round",
+    "skills": "optimize_skills",
+    "training": "train_policy",
+    "adopt": "adopt",
+}
+Request = Annotated[
+    str, typer.Option("--request", help="What to train, in plain language (English or Chinese).")
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of data, sampling and optimiser.")]
+Set = Annotated[
+    list[str], typer.Option("--set", metavar="NAME=VALUE", help="A training setting for this round.")
+]
+Open = Annotated[bool, typer.Option("--include-open-sessions", help="Take sessions that have not ended.")]
+Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any captured session.")]
+
+
+@app.command("open")
+def open_(
+    request: Request = "",
+    seed: Seed = 0,
+    set_: Set = [],
+    include_open: Open = False,
+    allow_empty: Empty = False,
+) -> None:  # noqa: B006
+    """Open the next round: freeze what it reads, and register it in Dagster."""
+    root = project_root()
+    settings = settings_of(root)
+    manifest = _open(settings, RoundRequest(request, seed, overrides(set_), include_open, allow_empty))
+    code = launch(root, settings, manifest.key)
+    Console().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
+    raise typer.Exit(code)
+
+
+@app.command()
+def run(
+    key: Annotated[str | None, typer.Argument(help="Round to run; a new one is opened where absent.")] = None,
+    count: Annotated[
+        int, typer.Option("--count", min=1, help="How many new rounds, one after the other.")
+    ] = 1,
+    only: Annotated[
+        str, typer.Option("--only", help="Part of the round: all, skills, training or adopt.")
+    ] = "all",
+    request: Request = "",
+    seed: Seed = 0,
+    set_: Set = [],  # noqa: B006
+    include_open: Open = False,
+    allow_empty: Empty = False,
+) -> None:
+    """Run a round to its end, or several new ones in a row, and show what they did."""
+    if only not in JOBS:
+        raise SettingsError(f"--only {only!r} was asked for; the parts of a round are {', '.join(JOBS)}.")
+    if key and count > 1:
+        raise RoundError(
+            f"{key} and --count {count} were asked for; --count opens new rounds, so leave the key out."
+        )
+    root = project_root()
+    settings = settings_of(root)
+    ask = RoundRequest(request, seed, overrides(set_), include_open, allow_empty)
+    for _ in range(count):
+        manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask)
+        code = launch(root, settings, manifest.key, JOBS[only])
+        if code:
+            Console(stderr=True).print(
+                f"{manifest.key} did not finish. What it did is kept; go on with: agent-evo rounds run {manifest.key}"
+            )
+            raise typer.Exit(code)
+        print_round(settings, manifest.key)
+
+
+@app.command("list")
+def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False) -> None:
+    """List the rounds, by number."""
+    settings = settings_of(project_root())
+    store = RoundStore(settings.rounds)
+    manifests = [store.load(key) for key in store.keys()]
+    if as_json:
+        print(json.dumps([manifest.model_dump(mode="json") for manifest in manifests]))
+        return
+    table = Table("round", "opened", "sessions", "starts from", "seed", "status")
+    for manifest in manifests:
+        table.add_row(*_row(store, manifest))
+    Console().print(table if manifests else "No round is open yet. Open one: agent-evo rounds open")
+
+
+@app.command()
+def show(key: Annotated[str, typer.Argument(help="Round to show.")]) -> None:
+    """Show one round: input, training, decisions, and where its files are."""
+    print_round(settings_of(project_root()), key)
+
+
+def overrides(pairs: list[str]) -> dict[str, float | int | str]:
+    """Training settings given as NAME=VALUE.
+
+    Raises:
+        SettingsError: not of that form, or no such setting.
+    """
+    values: dict[str, float | int | str] = {}
+    for pair in pairs:
+        name, equals, text = pair.partition("=")
+        if not equals or name not in TrainingConfig.model_fields:
+            known = ", ".join(TrainingConfig.model_fields)
+            raise SettingsError(f"--set {pair!r} was asked for; give NAME=VALUE with one of: {known}.")
+        values[name] = _number(text)
+    return values
+
+
+def _number(text: str) -> float | int | str:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
+    manifest = open_round(settings, project_root() / "skill_bank", ask)
+    if not manifest.slices:
+        Console().print(
+            f"{manifest.key}: no finished session is new; this round learns from its training alone."
+        )
+    return manifest
+
+
+def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
+    status = store.folder(manifest.key) / "status.json"
+    state = json.loads(status.read_bytes())["status"] if status.is_file() else "open"
+    sessions = len({session for item in manifest.slices for session in item.sessions})
+    parent = manifest.parent.round if manifest.parent else "embedded base"
+    return [
+        manifest.key,
+        f"{manifest.opened_at:%Y-%m-%d %H:%M}",
+        str(sessions),
+        parent,
+        str(manifest.seed),
+        state,
+    ]

@@ -1,0 +1,92 @@
+"""The composition root: every room meets here. The only module of this package that knows Dagster; not in the wheel."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import dagster as dg
+
+from agent_evo_dagster.settings import Settings
+from assets.analysis import analysis_report, session_findings, training_findings
+from assets.capture import hook_event_files, read_spool
+from assets.evaluation import policy_evaluation
+from assets.patches import patch_decisions, patch_evaluation, skill_patches
+from assets.rounds import lineage_archive, round_status
+from assets.segments import segments
+from assets.skills import build_compiled_skills, skill_bank_source, skill_packages
+from assets.training import checkpoint, rollout_trajectories, training_config, training_metrics, training_run
+from assets.trajectories import trajectories
+from automation.jobs import build_jobs
+from automation.schedules import build_nightly
+from automation.sensors import build_decision_sensor, build_spool_sensor
+from resources.rounds import RoundsResource
+from resources.skill_bank import SkillBankResource
+from resources.spool import SpoolResource
+from resources.trainer import TrainerResource
+from resources.warehouse import WarehouseIOManager, WarehouseResource
+
+PROJECT = Path(__file__).resolve().parent.parent
+TEMPLATE = PROJECT / "skill_bank"
+
+
+def project_settings() -> Settings:
+    """The settings of this checkout: the home is in it unless the environment names another."""
+    if "AGENT_EVO_HOME" in os.environ:
+        return Settings()
+    return Settings(home=PROJECT / ".agent_evo")
+
+
+def build_resources(settings: Settings) -> dict[str, object]:
+    """The resources that assets ask for by name."""
+    trainer_python = str(settings.trainer_python) if settings.trainer_python else None
+    return {
+        "io_manager": WarehouseIOManager(root=str(settings.warehouse)),
+        "warehouse": WarehouseResource(root=str(settings.warehouse)),
+        "spool": SpoolResource(path=str(settings.spool), home=str(settings.root)),
+        "rounds": RoundsResource(home=str(settings.root)),
+        "skill_bank": SkillBankResource(
+            path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
+        ),
+        "trainer": TrainerResource(python=trainer_python),
+    }
+
+
+def build_defs(
+    settings: Settings | None = None, resource_overrides: Mapping[str, object] | None = None
+) -> dg.Definitions:
+    """Fresh definitions; tests pass settings and resources of their own."""
+    chosen = settings or project_settings()
+    bank = chosen.bank_path if chosen.bank_path.exists() else TEMPLATE
+    return dg.Definitions(
+        assets=[
+            hook_event_files,
+            read_spool,
+            trajectories,
+            segments,
+            session_findings,
+            skill_bank_source,
+            training_config,
+            training_run,
+            checkpoint,
+            rollout_trajectories,
+            training_metrics,
+            policy_evaluation,
+            training_findings,
+            skill_patches,
+            patch_evaluation,
+            patch_decisions,
+            build_compiled_skills(bank),
+            analysis_report,
+            round_status,
+            skill_packages,
+            lineage_archive,
+        ],
+        jobs=build_jobs(),
+        schedules=[build_nightly(chosen, TEMPLATE)],
+        sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen)],
+        resources={**build_resources(chosen), **(resource_overrides or {})},
+        executor=dg.in_process_executor if chosen.executor == "in_process" else dg.multiprocess_executor,
+    )
+
+
+defs = build_defs()

@@ -1,0 +1,89 @@
+"""The lineage of a round as edges, followed both ways: checkpoint <- config <- skill <- patch <- finding <- segment <- event."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import polars as pl
+
+LINEAGE_SCHEMA = pl.Schema(
+    {
+        "child_kind": pl.String,
+        "child": pl.String,
+        "parent_kind": pl.String,
+        "parent": pl.String,
+    }
+)
+_Edge = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RoundFrames:
+    """The frames of one round that lineage is read from."""
+
+    segments: pl.DataFrame
+    findings: pl.DataFrame
+    patches: pl.DataFrame
+    decisions: pl.DataFrame
+    training_run: pl.DataFrame
+    skills: pl.DataFrame  # columns group, name, sha256, patches
+
+
+def lineage_edges(key: str, bank_hash: str, frames: RoundFrames) -> pl.DataFrame:
+    """All edges of the round, sorted: equal rounds give equal bytes."""
+    edges = sorted(set(_edges(key, bank_hash, frames)))
+    return pl.DataFrame(edges, schema=LINEAGE_SCHEMA, orient="row")
+
+
+def ancestors(edges: pl.DataFrame, node: str) -> list[tuple[str, str]]:
+    """(kind, id) of everything that `node` comes from, nearest first."""
+    return _walk(edges.select("child", "parent_kind", "parent").iter_rows(), node)
+
+
+def descendants(edges: pl.DataFrame, node: str) -> list[tuple[str, str]]:
+    """(kind, id) of everything that comes from `node`, nearest first."""
+    return _walk(edges.select("parent", "child_kind", "child").iter_rows(), node)
+
+
+def _walk(arrows: Iterable[tuple[str, str, str]], start: str) -> list[tuple[str, str]]:
+    ahead: dict[str, list[tuple[str, str]]] = {}
+    for origin, kind, target in arrows:
+        ahead.setdefault(origin, []).append((kind, target))
+    seen, queue, found = {start}, [start], []
+    while queue:
+        for kind, target in ahead.get(queue.pop(0), []):
+            if target not in seen:
+                seen.add(target)
+                queue.append(target)
+                found.append((kind, target))
+    return found
+
+
+def _edges(key: str, bank_hash: str, frames: RoundFrames) -> Iterator[_Edge]:
+    for segment, events in frames.segments.select("segment_id", "event_ids").iter_rows():
+        yield from (("segment", segment, "event", event) for event in events)
+    known = set(frames.segments["segment_id"])
+    for finding, evidence in frames.findings.select("finding_id", "evidence").iter_rows():
+        kinds = (("segment" if item in known else "evidence", item) for item in evidence)
+        yield from (("finding", finding, kind, item) for kind, item in kinds)
+    for patch, findings in frames.patches.select("patch_id", "findings").iter_rows():
+        yield from (("patch", patch, "finding", finding) for finding in findings)
+    for patch, record in frames.decisions.select("patch_id", "record_hash").iter_rows():
+        if record is not None:
+            yield ("decision", record, "patch", patch)
+    for name, sha256, patches in frames.skills.select("name", "sha256", "patches").iter_rows():
+        version = f"{name}@{sha256[:16]}"
+        yield ("skill", version, "bank", bank_hash)
+        yield from (("skill", version, "patch", patch) for patch in patches)
+    yield from _run_edges(key, bank_hash, frames.training_run)
+
+
+def _run_edges(key: str, bank_hash: str, training_run: pl.DataFrame) -> Iterator[_Edge]:
+    for run_id, config, checkpoint, init in training_run.select(
+        "run_id", "config_sha256", "checkpoint_sha256", "init_sha256"
+    ).iter_rows():
+        yield ("config", config, "bank", bank_hash)
+        yield ("rollouts", f"{key}/rollouts", "run", run_id)
+        yield ("run", run_id, "config", config)
+        yield ("run", run_id, "checkpoint", init)
+        if checkpoint is not None:
+            yield ("checkpoint", checkpoint, "rollouts", f"{key}/rollouts")

@@ -1,0 +1,118 @@
+"""The opening of a round: what it reads is chosen and frozen here. Nothing is computed from it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.capture.types import FileSlice
+from agent_evo_dagster.errors import EmptySpoolError
+from agent_evo_dagster.files import locked
+from agent_evo_dagster.rounds.runs import completed_checkpoint
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.rounds.types import ParentCheckpoint, RoundManifest, SliceRecord
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank, create_bank, snapshot
+
+QUIET = timedelta(minutes=30)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundRequest:
+    """What the person or the sensor that opens a round decides."""
+
+    request: str = ""
+    seed: int = 0
+    overrides: Mapping[str, float | int | str] = field(default_factory=dict)
+    include_open_sessions: bool = False
+    allow_empty: bool = False
+    quiet: timedelta = QUIET
+
+
+def ensure_bank(settings: Settings, template: Path) -> SkillBank:
+    """The bank that rounds write to; a copy of `template` is made where none exists."""
+    if not settings.bank_path.exists():
+        create_bank(template, settings.bank_path)
+    return SkillBank.open(settings.bank_path)
+
+
+def taken_slices(store: RoundStore) -> list[FileSlice]:
+    """What all rounds so far took from the spool."""
+    return [to_slice(record) for key in store.keys() for record in store.load(key).slices]
+
+
+def to_slice(record: SliceRecord) -> FileSlice:
+    """The slice that a manifest records."""
+    return FileSlice(record.file, record.start, record.end, record.sha256, record.sessions)
+
+
+def new_slices(settings: Settings, store: RoundStore, ask: RoundRequest, now: datetime) -> list[FileSlice]:
+    """Finished sessions of the spool that no round took yet."""
+    return available_slices(
+        settings.spool,
+        taken_slices(store),
+        now=now,
+        quiet=ask.quiet,
+        include_open=ask.include_open_sessions,
+    )
+
+
+def open_round(
+    settings: Settings, template: Path, ask: RoundRequest, *, now: datetime | None = None
+) -> RoundManifest:
+    """Freeze the input of the next round and write its manifest.
+
+    Args:
+        settings: Where everything lies.
+        template: Bank to copy where the settings name none that exists.
+        ask: What the round is asked to do.
+        now: The time of opening; the clock's where absent.
+
+    Raises:
+        EmptySpoolError: nothing was ever captured, and `ask.allow_empty` is not set.
+    """
+    moment = now or datetime.now(UTC)
+    store = RoundStore(settings.rounds)
+    with locked(store.lock):
+        slices = new_slices(settings, store, ask, moment)
+        if not slices and not taken_slices(store) and not ask.allow_empty:
+            raise EmptySpoolError(_nothing_captured(settings))
+        bank = ensure_bank(settings, template)
+        key = store.next_key()
+        manifest = RoundManifest(
+            key=key,
+            number=int(key.removeprefix("round-")),
+            opened_at=moment,
+            seed=ask.seed,
+            request=ask.request,
+            overrides=dict(ask.overrides),
+            policy=settings.policy,
+            include_open_sessions=ask.include_open_sessions,
+            slices=tuple(
+                SliceRecord(file=s.file, start=s.start, end=s.end, sha256=s.sha256, sessions=s.sessions)
+                for s in slices
+            ),
+            bank_hash=snapshot(bank, settings.bank_snapshots),
+            parent=_parent(settings, store),
+        )
+        store.save(manifest)
+    return manifest
+
+
+def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
+    """The newest round whose training is whole: a failed round does not block the next."""
+    for key in reversed(store.keys()):
+        digest = completed_checkpoint(settings.runs, key)
+        if digest:
+            return ParentCheckpoint(round=key, sha256=digest)
+    return None
+
+
+def _nothing_captured(settings: Settings) -> str:
+    return (
+        f"A round was asked for, and the spool {settings.spool} holds no finished session. Either capture some "
+        "(agent-evo hooks install --project DIR, then work with Claude Code), import some (agent-evo import PATH; "
+        "the samples: agent-evo import samples), take sessions that are still open (--include-open-sessions), "
+        "or train without sessions (--allow-empty)."
+    )

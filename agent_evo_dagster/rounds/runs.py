@@ -1,0 +1,50 @@
+"""Training output of rounds: where it lies and whether it is whole. No training."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.files import sha256_tree
+from agent_evo_dagster.rounds.types import ParentCheckpoint
+from agent_evo_dagster.training.request import WorkerResult
+
+
+def train_dir(runs: Path, key: str) -> Path:
+    """Folder of a round's training run."""
+    return runs / key / "train"
+
+
+def completed_checkpoint(runs: Path, key: str) -> str | None:
+    """Hash of the checkpoint of a whole training run; null where the run is missing or not whole."""
+    result = train_dir(runs, key) / "result.json"
+    if not result.is_file():
+        return None
+    try:
+        return WorkerResult.model_validate_json(result.read_bytes()).checkpoint_sha256
+    except ValidationError:
+        return None
+
+
+def parent_checkpoint(runs: Path, parent: ParentCheckpoint | None) -> Path | None:
+    """Folder of the policy that a round starts from; null is the embedded base.
+
+    Raises:
+        RoundError: the checkpoint is gone, or is not the one that the round was opened on.
+    """
+    if parent is None:
+        return None
+    folder = train_dir(runs, parent.round) / "checkpoint"
+    if not folder.is_dir():
+        raise RoundError(
+            f"The round starts from the checkpoint of {parent.round}, and {folder} does not exist. "
+            f"Make it again: dagster asset materialize --select training_run --partition {parent.round}"
+        )
+    found = sha256_tree(folder)
+    if found != parent.sha256:
+        raise RoundError(
+            f"The round starts from the checkpoint of {parent.round} with hash {parent.sha256[:12]}, and {folder} "
+            f"has {found[:12]}: it was changed or made on another machine. Make {parent.round} again on the "
+            "machine that made it, or open a new round."
+        )
+    return folder

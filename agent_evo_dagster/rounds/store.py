@@ -1,0 +1,73 @@
+"""Round manifests on disk: `<home>/rounds/<key>/manifest.json`, written once. Not how their content is chosen."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.rounds.keys import round_key, round_number
+from agent_evo_dagster.rounds.types import RoundManifest
+
+
+@dataclass(frozen=True, slots=True)
+class RoundStore:
+    """The manifests below `root`."""
+
+    root: Path
+
+    @property
+    def lock(self) -> Path:
+        """The file whose lock orders the opening of rounds."""
+        return self.root / ".lock"
+
+    def folder(self, key: str) -> Path:
+        """Folder of one round."""
+        round_number(key)
+        return self.root / key
+
+    def keys(self) -> list[str]:
+        """Keys of all rounds, by number."""
+        found = [path.parent.name for path in self.root.glob("round-*/manifest.json")]
+        return sorted(found, key=round_number)
+
+    def next_key(self) -> str:
+        """The key after the highest one."""
+        keys = self.keys()
+        return round_key(round_number(keys[-1]) + 1 if keys else 1)
+
+    def load(self, key: str) -> RoundManifest:
+        """The manifest of an open round.
+
+        Raises:
+            RoundError: a malformed or unknown key, or a manifest that cannot be read.
+        """
+        path = self.folder(key) / "manifest.json"
+        if not path.is_file():
+            known = self.keys()
+            listed = f"Open rounds: {', '.join(known[-8:])}." if known else "No round is open yet."
+            raise RoundError(
+                f"Round {key} was asked for and is not open. {listed} Open one: agent-evo rounds open"
+            )
+        try:
+            return RoundManifest.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise RoundError(f"The manifest {path} of {key} cannot be read: {error}") from error
+
+    def save(self, manifest: RoundManifest) -> Path:
+        """Write the manifest of a new round; the caller holds the lock.
+
+        Raises:
+            RoundError: the round is open already.
+        """
+        path = self.folder(manifest.key) / "manifest.json"
+        if path.exists():
+            raise RoundError(f"{manifest.key} is open already; its input is frozen in {path}.")
+        write_atomic(path, manifest.model_dump_json(indent=2).encode() + b"\n")
+        return path
+
+    def earlier(self, key: str) -> list[RoundManifest]:
+        """Manifests of the rounds before `key`, by number."""
+        number = round_number(key)
+        return [self.load(known) for known in self.keys() if round_number(known) < number]

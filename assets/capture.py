@@ -1,0 +1,82 @@
+"""The assets of capture: the spool, the events that a round took from it, and the lines that were no events."""
+
+from collections.abc import Iterator
+
+import dagster as dg
+
+from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
+from assets.partitions import EVOLUTION_ROUNDS
+from assets.presentation import OWNER, check, counts, numbers, table
+from assets.schema import schema_problems
+from resources.rounds import RoundsResource
+from resources.spool import SpoolResource
+
+GROUP = "sessions"
+
+
+@dg.observable_source_asset(
+    name="hook_event_files",
+    group_name=GROUP,
+    description="The spool: files of hook records that Claude Code sessions wrote. Rounds take slices of it.",
+)
+def hook_event_files(spool: SpoolResource) -> dg.DataVersion:
+    """Observe the spool; its version changes when a file grows."""
+    return dg.DataVersion(spool.version())
+
+
+@dg.multi_asset(
+    name="read_spool",
+    outs={
+        "hook_events": dg.AssetOut(
+            description="What happened in the sessions of this round, redacted; one row per event.",
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"polars", "parquet"},
+        ),
+        "quarantined_lines": dg.AssetOut(
+            description="Lines of the round's slice that are no events, with the reason. Nothing is dropped.",
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"polars", "parquet"},
+        ),
+    },
+    deps=[hook_event_files],
+    partitions_def=EVOLUTION_ROUNDS,
+    check_specs=[
+        dg.AssetCheckSpec(
+            "event_schema", asset="hook_events", blocking=True, description="Columns, types, ids."
+        ),
+        dg.AssetCheckSpec(
+            "quarantine_share", asset="hook_events", description="Less than 5 % of lines broken."
+        ),
+    ],
+)
+def read_spool(
+    context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource
+) -> Iterator[dg.MaterializeResult]:
+    """Read the slice that the round's manifest froze."""
+    result = spool.read(rounds.manifest(context))
+    events, broken = result.events, result.quarantine
+    share = broken.height / max(1, result.lines)
+    yield dg.MaterializeResult(
+        asset_key="hook_events",
+        value=events,
+        metadata={
+            **numbers({"events": events.height, "lines": result.lines, "quarantined": broken.height}),
+            **numbers({"sessions": events["session_id"].n_unique()}),
+            "kinds": counts(events, "kind"),
+            "layers": counts(events, "layer"),
+        },
+        check_results=[
+            check("event_schema", schema_problems(events, EVENT_SCHEMA, unique="event_id")),
+            check("quarantine_share", [f"{share:.1%} of lines"] if share > 0.05 else [], warn=True),
+        ],
+    )
+    yield dg.MaterializeResult(
+        asset_key="quarantined_lines",
+        value=broken,
+        metadata={
+            **numbers({"lines": broken.height}),
+            "rows": table(broken, list(QUARANTINE_SCHEMA), limit=20),
+        },
+    )

@@ -1,0 +1,93 @@
+"""Metadata that a person reads in the Dagster UI: numbers, tables, pictures, checks. No domain logic."""
+
+import base64
+import math
+from collections.abc import Mapping, Sequence
+
+import dagster as dg
+import polars as pl
+
+OWNER = "team:agent-evo"
+Metadata = dict[str, dg.MetadataValue]
+
+
+def numbers(values: Mapping[str, float | int | None]) -> Metadata:
+    """Numbers that Dagster plots over rounds; a missing or non-finite one is null beside a flag."""
+    shown: Metadata = {}
+    for name, value in values.items():
+        if value is None or not math.isfinite(value):
+            shown[name] = dg.MetadataValue.null()
+            shown[f"{name}_not_finite"] = dg.MetadataValue.text("missing" if value is None else repr(value))
+        elif isinstance(value, int):
+            shown[name] = dg.MetadataValue.int(value)
+        else:
+            shown[name] = dg.MetadataValue.float(value)
+    return shown
+
+
+def table(frame: pl.DataFrame, columns: Sequence[str], *, limit: int = 50) -> dg.MetadataValue:
+    """The first `limit` rows of some columns, as a table."""
+    rows = frame.select(columns).head(limit).iter_rows(named=True)
+    records = [dg.TableRecord({name: _cell(value) for name, value in row.items()}) for row in rows]
+    schema = dg.TableSchema(columns=[dg.TableColumn(name, _kind(frame.schema[name])) for name in columns])
+    return dg.MetadataValue.table(records, schema)
+
+
+def counts(frame: pl.DataFrame, column: str) -> dg.MetadataValue:
+    """How often each value of a column occurs, most frequent first, as Markdown."""
+    tally = frame.group_by(column).len().sort(["len", column], descending=[True, False])
+    lines = [f"| {column} | rows |", "|---|---|"]
+    lines += [f"| {_escaped(name)} | {count} |" for name, count in tally.head(40).iter_rows()]
+    return dg.MetadataValue.md("\n".join(lines))
+
+
+def picture(png: bytes, alt: str) -> str:
+    """Markdown of a picture that carries its own bytes."""
+    return f"![{alt}](data:image/png;base64,{base64.b64encode(png).decode()})"
+
+
+def diff(text: str) -> dg.MetadataValue:
+    """A unified diff, fenced so that nothing in it is read as Markdown."""
+    fence = "`" * max(4, _longest_run(text, "`") + 1)
+    return dg.MetadataValue.md(f"{fence}diff\n{text}\n{fence}")
+
+
+def check(name: str, problems: Sequence[str], *, warn: bool = False) -> dg.AssetCheckResult:
+    """The result of the check `name`: passed where there are no problems, which are listed."""
+    return dg.AssetCheckResult(
+        check_name=name,
+        passed=not problems,
+        severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
+        metadata={"problems": len(problems), "first": list(problems[:20])},
+        description="; ".join(problems[:3]) or "no problem found",
+    )
+
+
+def _cell(value: object) -> str | float | int | bool | None:
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return str(value)
+
+
+def _kind(dtype: pl.DataType) -> str:
+    if dtype.is_integer():
+        return "int"
+    if dtype.is_float():
+        return "float"
+    return "bool" if dtype == pl.Boolean else "string"
+
+
+def _escaped(value: object) -> str:
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _longest_run(text: str, char: str) -> int:
+    longest = run = 0
+    for letter in text:
+        run = run + 1 if letter == char else 0
+        longest = max(longest, run)
+    return longest

@@ -1,0 +1,1 @@
+"""When things run: partitions, jobs, schedules and sensors. Not what they compute."""

@@ -1,0 +1,49 @@
+"""Selections of the graph that run together. Not when they run."""
+
+import dagster as dg
+
+from assets.partitions import EVOLUTION_ROUNDS
+
+EVOLUTION_ROUND = "evolution_round"
+OPTIMIZE_SKILLS = "optimize_skills"
+TRAIN_POLICY = "train_policy"
+ADOPT = "adopt"
+
+# The training worker is heavy: one run that trains at a time (see the run queue in dagster.yaml).
+TRAINS = {"agent_evo/trains": "true"}
+
+
+def build_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+    """The four ways to run a round, whole or in part."""
+    everything = dg.AssetSelection.all()
+    training = dg.AssetSelection.assets("policy_evaluation").upstream() & dg.AssetSelection.groups("training")
+    decided = dg.AssetSelection.assets("patch_decisions").downstream()
+    return [
+        dg.define_asset_job(
+            EVOLUTION_ROUND,
+            selection=everything,
+            partitions_def=EVOLUTION_ROUNDS,
+            tags=TRAINS,
+            description="A whole round: sessions, training, findings, patches, gate, decision, compiled skills.",
+        ),
+        dg.define_asset_job(
+            OPTIMIZE_SKILLS,
+            selection=everything - training,
+            partitions_def=EVOLUTION_ROUNDS,
+            tags=TRAINS,
+            description="From sessions to compiled skills, with the training that the round already has.",
+        ),
+        dg.define_asset_job(
+            TRAIN_POLICY,
+            selection=training,
+            partitions_def=EVOLUTION_ROUNDS,
+            tags=TRAINS,
+            description="From the skills' settings to an evaluated policy.",
+        ),
+        dg.define_asset_job(
+            ADOPT,
+            selection=decided,
+            partitions_def=EVOLUTION_ROUNDS,
+            description="Read the decisions again and compile what was approved since.",
+        ),
+    ]

@@ -1,0 +1,1 @@
+"""Shells around library objects, one per neighbour, which Dagster configures. No domain logic."""

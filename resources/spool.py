@@ -1,0 +1,22 @@
+"""The spool as Dagster sees it: where hook events lie and the key that redacts them."""
+
+from pathlib import Path
+
+import dagster as dg
+
+from agent_evo_dagster.capture.read import ReadResult, read_slices
+from agent_evo_dagster.capture.redact import load_key
+from agent_evo_dagster.rounds.opening import to_slice
+from agent_evo_dagster.rounds.types import RoundManifest
+
+
+class SpoolResource(dg.ConfigurableResource):
+    """The hook event files below `path`; the redaction key lies in `home`."""
+
+    path: str
+    home: str
+
+    def read(self, manifest: RoundManifest) -> ReadResult:
+        """The events that a round took, redacted, and the lines that were no events."""
+        slices = [to_slice(record) for record in manifest.slices]
+        return read_slices(Path(self.path), slices, key=load_key(Path(self.home)))
