@@ -1,0 +1,148 @@
+"""Patch documents round-trip exactly and refuse what is hostile or was edited."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent_evo_dagster.errors import PatchError
+from agent_evo_dagster.patches.document import parse_patch, patch_id, render_patch, section_hash
+from agent_evo_dagster.patches.types import Action, Patch
+
+
+def make(
+    *,
+    body: str = "Say more.\n",
+    description: str = "say more",
+    action: Action = "append",
+    supersedes: tuple[str, ...] = (),
+    findings: tuple[str, ...] = ("f-1",),
+    created: datetime = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+) -> Patch:
+    base = section_hash("old\n")
+    return Patch(
+        id=patch_id(skill="rllm-config", section="rollouts", action=action, base_hash=base, body=body),
+        group="rllm",
+        skill="rllm-config",
+        target_section="rollouts",
+        action=action,
+        description=description,
+        base_hash=base,
+        source_round="round-0001",
+        findings=findings,
+        supersedes=supersedes,
+        created=created,
+        body=body,
+    )
+
+
+def test_a_patch_reads_back_as_it_was_written() -> None:
+    patch = make(supersedes=("p-0123456789abcdef",))
+    assert parse_patch(render_patch(patch), origin="x") == patch
+
+
+def test_rendering_is_canonical() -> None:
+    elsewhere = datetime(2026, 1, 2, 4, 4, 5, tzinfo=timezone(timedelta(hours=1)))
+    assert render_patch(make(created=elsewhere)) == render_patch(make())
+
+
+@pytest.mark.parametrize(
+    "description",
+    [
+        "a: b",
+        "- item",
+        "yes",
+        "2026-01-01",
+        "null",
+        '"quoted"',
+        "it's",
+        "#no comment",
+        "two\nlines",
+        "tab\t",
+        "[x]",
+    ],
+)
+def test_descriptions_that_would_mean_something_in_yaml_stay_text(description: str) -> None:
+    assert parse_patch(render_patch(make(description=description)), origin="x").description == description
+
+
+visible_text = st.text(
+    alphabet=st.one_of(
+        st.characters(min_codepoint=32, max_codepoint=126),
+        st.characters(min_codepoint=0xA1, max_codepoint=0x24F, exclude_characters="\xad"),
+        st.sampled_from("\n\t学習🙂"),
+    ),
+    max_size=200,
+)
+
+
+@given(
+    visible_text.filter(lambda text: text.strip() != "" and "```" not in text and "~~~" not in text),
+    visible_text,
+    st.lists(visible_text, max_size=3),
+    st.datetimes(timezones=st.just(UTC)),
+)
+def test_any_visible_content_round_trips(
+    body: str, description: str, findings: list[str], at: datetime
+) -> None:
+    patch = make(body=body, description=description, findings=tuple(findings), created=at)
+    assert parse_patch(render_patch(patch), origin="x") == patch
+
+
+def test_an_edited_body_is_another_patch() -> None:
+    with pytest.raises(PatchError, match=r"x\.md: the id is .* edited since"):
+        parse_patch(render_patch(make()).replace("Say more.", "Say less."), origin="x.md")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("---\n", "", "no front matter"),
+        ("depends_on: []", "depends_on: p-0123456789abcdef", "`depends_on`"),
+        ("conflicts_with: []", "conflicts_with: text", "`conflicts_with`"),
+        ("conflicts_with: []", "conflicts_with: [../../etc]", "cannot be another patch's id"),
+        ("status: proposed", "status: accepted", "`status`"),
+        ("status: proposed", "status: active\nstatus: proposed", "line 16: .*given twice"),
+        ("status: proposed", "status: active\nextra: 1", "`extra`"),
+        ("action: append", "action: delete", "`action`"),
+        ('skill: "rllm-config"', 'skill: "../rllm"', "lower-case"),
+        ('description: "say more"', "description: say: more", "line 7: not valid YAML"),
+        ('description: "say more"', "description: &a say\nx: *a", "aliases|not valid"),
+        ("T03:04:05Z", "T03:04:05", "time zone"),
+        ("source:", "source: manual\nother:", "`source`"),
+        ("Say more.", " ", "body is empty"),
+        ("Say more.", "<!-- section:new -->", "body line 1: a section marker"),
+        ("Say more.", "<!-- /Section: new-->", "body line 1: a section marker"),
+        ("Say more.", "```sh\nls", "body line 1: .*never closed"),
+        ("Say more.", "Say \u200bmore.", r"line 18, column 5: U\+200B .ZERO WIDTH SPACE"),
+        ("Say more.", "Say \u202emore.", r"U\+202E"),
+        ("Say more.", "Say \U000e0041more.", r"U\+E0041"),
+    ],
+)
+def test_what_is_not_well_formed_is_refused(old: str, new: str, message: str) -> None:
+    text = render_patch(make())
+    assert old in text
+    with pytest.raises(PatchError, match=message):
+        parse_patch(text.replace(old, new, 1), origin="x.md")
+
+
+def test_a_marker_in_a_code_fence_is_text() -> None:
+    patch = make(body="```md\n<!-- section:example -->\n```\n")
+    assert parse_patch(render_patch(patch), origin="x") == patch
+
+
+@pytest.mark.parametrize("bomb", ["a: " + "[" * 20_000, "- " * 20_000, "a: " + "[a," * 20_000, "? " * 9_000])
+def test_deep_nesting_is_refused_and_not_followed(bomb: str) -> None:
+    with pytest.raises(PatchError, match="YAML"):
+        parse_patch(f"---\n{bomb}\n---\nbody\n", origin="x.md")
+
+
+def test_a_patch_is_small() -> None:
+    with pytest.raises(PatchError, match="larger than"):
+        parse_patch(render_patch(make(body="x" * 70_000)), origin="x.md")
+
+
+def test_a_naive_time_is_not_written() -> None:
+    with pytest.raises(PatchError, match="time zone"):
+        render_patch(make(created=datetime(2026, 1, 1)))
