@@ -1,7 +1,7 @@
 """A worker that does not outlive the process that started it. Nothing here knows what the worker does.
 
 The parent keeps the write end of a pipe and never writes to it. However the parent ends, the kernel closes
-that end, and the worker's watching thread reads the end of the file. No polling, no dependence on process ids,
+that end, and the worker's watching thread reads the end of the file. No polling, no process ids,
 and unlike PR_SET_PDEATHSIG it does not fire when merely the *thread* that started the worker ends.
 """
 

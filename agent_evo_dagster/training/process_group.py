@@ -16,7 +16,7 @@ GRACE_SECONDS = 5.0
 def process_group(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `command` with its output in `log`. When the block is left, however it is left, the group is gone."""
+    """Run `command` with its output in `log`. However the block is left, the group is then gone."""
     read_end, write_end = os.pipe()
     try:
         with log.open("wb") as output:

@@ -1,0 +1,87 @@
+"""The trainer as Dagster sees it: a process of its own that reports through Pipes while it runs.
+
+How the process is started, watched and ended is the library's (training.launch).
+"""
+
+import contextlib
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from agent_evo_dagster.training.launch import run_worker, staged_run
+from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+
+
+class TrainerResource(dg.ConfigurableResource[Any]):
+    """Runs training jobs with the interpreter `python` (null: this one); times are in seconds."""
+
+    python: str | None = None
+    heartbeat_timeout: float = 300.0
+    time_limit: float = 6 * 3600.0
+
+    def run(self, context: dg.AssetExecutionContext, request: WorkerRequest) -> WorkerResult:
+        """Run one job; `request.run_dir` appears, or is replaced, only when the job is whole.
+
+        Log lines and messages of the worker reach Dagster while it runs. The asset that calls this returns a
+        `MaterializeResult`: a Pipes session asks for it.
+
+        Raises:
+            WorkerError: the worker failed; nothing is put in place.
+            TrainingError: another process is at work on the same folder.
+        """
+        with staged_run(request.run_dir) as staging:
+            with _pipes_session(context) as session:
+                result = run_worker(
+                    request.model_copy(update={"run_dir": staging}),
+                    python=Path(self.python) if self.python else None,
+                    env=session.get_bootstrap_env_vars(),
+                    heartbeat_timeout=self.heartbeat_timeout,
+                    time_limit=self.time_limit,
+                    on_poll=lambda beat: context.log.debug(f"worker: {beat.phase}, step {beat.step}"),
+                )
+            steps = step_table(session.get_custom_messages())
+        if steps:
+            context.add_asset_metadata({"steps": steps})
+        return result
+
+
+@contextlib.contextmanager
+def _pipes_session(context: dg.AssetExecutionContext) -> Iterator[dg.PipesSession]:
+    with contextlib.ExitStack() as stack:
+        with warnings.catch_warnings():  # Pipes calls a property that Dagster itself marks as a preview
+            warnings.simplefilter("ignore", dg.PreviewWarning)
+            session = stack.enter_context(
+                dg.open_pipes_session(
+                    context=context.op_execution_context,  # it reads what the asset's context deprecates
+                    context_injector=dg.PipesTempFileContextInjector(),
+                    message_reader=dg.PipesTempFileMessageReader(),
+                )
+            )
+        yield session
+
+
+def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
+    """The messages of type `step` as a table, one row each; null if there are none.
+
+    A value that is not finite is shown as null: Dagster stores NaN in a form that readers of JSON refuse.
+    """
+    steps = [
+        message for message in messages if isinstance(message, Mapping) and message.get("type") == "step"
+    ]
+    if not steps:
+        return None
+    names = sorted({name for step in steps for name in step["metrics"]})
+    columns = [dg.TableColumn("step", "int"), *(dg.TableColumn(name, "float") for name in names)]
+    records = [
+        dg.TableRecord({"step": step["step"], **{name: _finite(step["metrics"].get(name)) for name in names}})
+        for step in steps
+    ]
+    return dg.MetadataValue.table(records, schema=dg.TableSchema(columns))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

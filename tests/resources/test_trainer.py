@@ -1,0 +1,93 @@
+"""A training job as a step of a Dagster run. The worker is a small script that speaks Pipes."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.request import WorkerRequest
+from resources.trainer import TrainerResource, step_table
+
+WORKER = """\
+#!{python}
+import json, math, pathlib, sys
+from dagster_pipes import open_dagster_pipes
+
+run_dir = pathlib.Path(json.loads(pathlib.Path(sys.argv[-1]).read_text())["run_dir"])
+with open_dagster_pipes() as pipes:
+    pipes.log.info("two steps to go")
+    pipes.report_custom_message({{"type": "step", "step": 1, "metrics": {{"reward": 0.25, "kl": math.nan}}}})
+    pipes.report_custom_message({{"type": "step", "step": 2, "metrics": {{"reward": 0.5}}}})
+    if {fails}:
+        raise RuntimeError("no luck")
+(run_dir / "metrics.jsonl").write_text("{{}}")
+(run_dir / "result.json").write_text(json.dumps({{
+    "job": "train", "steps": 2, "init_sha256": "0", "packages": {{}}, "peak_memory_bytes": 1,
+    "wall_seconds": 1, "cpu_seconds": 1}}))
+"""
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> Callable[..., dg.ExecuteInProcessResult]:
+    def run(*, fails: bool = False) -> dg.ExecuteInProcessResult:
+        script = tmp_path / "python"
+        script.write_text(WORKER.format(python=sys.executable, fails=fails))
+        script.chmod(0o755)
+
+        @dg.asset
+        def training_run(context: dg.AssetExecutionContext, trainer: TrainerResource) -> dg.MaterializeResult:
+            request = WorkerRequest(
+                job="train", run_dir=tmp_path / "run", config=TrainingConfig(), init_checkpoint=None
+            )
+            result = trainer.run(context, request)
+            return dg.MaterializeResult(metadata={"total": result.steps})
+
+        return dg.materialize(
+            [training_run],
+            resources={"trainer": TrainerResource(python=str(script))},
+            instance=dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)),
+            raise_on_error=False,
+        )
+
+    return run
+
+
+def test_steps_reach_the_metadata_beside_the_asset_s_own(train):
+    result = train()
+    (materialization,) = result.asset_materializations_for_node("training_run")
+    steps = materialization.metadata["steps"]
+    assert isinstance(steps, dg.TableMetadataValue)
+    assert [record.data for record in steps.records] == [
+        {"step": 1, "kl": None, "reward": 0.25},
+        {"step": 2, "kl": None, "reward": 0.5},
+    ]
+    assert materialization.metadata["total"].value == 2
+
+
+def test_the_folder_is_put_in_place_when_whole(train, tmp_path):
+    train()
+    assert (tmp_path / "run/metrics.jsonl").exists()
+    assert list(tmp_path.glob(".run.partial-*")) == []
+
+
+def test_log_lines_of_the_worker_reach_the_log(train, capfd):
+    train()
+    assert "two steps to go" in capfd.readouterr().err
+
+
+def test_a_failed_worker_fails_the_step_with_its_log_and_leaves_no_folder(train, tmp_path):
+    result = train(fails=True)
+    assert not result.success
+    (failure,) = result.get_step_failure_events()
+    message = failure.step_failure_data.error.cause.message
+    assert "WorkerError" in message
+    assert "exit code 1" in message
+    assert "RuntimeError: no luck" in message
+    assert not (tmp_path / "run").exists()
+
+
+def test_messages_of_another_kind_make_no_table():
+    assert step_table([{"type": "phase", "phase": "rollout"}, "text", None]) is None
