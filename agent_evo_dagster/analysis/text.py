@@ -23,9 +23,9 @@ def number(value: float | int | str | None, digits: int = 3) -> str:
         return "n/a"
     if isinstance(value, str):
         return value
-    if value == 0 or 1e-3 <= abs(value) < 1e6:
-        return f"{value:,.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
-    return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e+")
+    if 10**digits <= abs(value) < 1e9:
+        return f"{value:,.0f}"
+    return f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e+")
 
 
 def signed(value: float | None, digits: int = 2) -> str:

@@ -70,8 +70,8 @@ TREND_SCHEMA = pl.Schema(
         "mode": pl.String,  # "sampled" | "greedy"
         "tasks": pl.Int64,
         "accuracy": pl.Float64,
-        "low": pl.Float64,  # 95 % interval of the accuracy, over tasks
-        "high": pl.Float64,
+        "accuracy_low": pl.Float64,  # 95 % interval, over tasks
+        "accuracy_high": pl.Float64,
         "reward": pl.Float64,
     }
 )

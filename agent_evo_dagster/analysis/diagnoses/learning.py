@@ -1,0 +1,151 @@
+"""A reward that does not rise, or rises too slowly for the room it has. A reward that falls is collapse's."""
+
+from dataclasses import dataclass
+
+from agent_evo_dagster.analysis.diagnoses.collapse import fall_of
+from agent_evo_dagster.analysis.diagnoses.divergence import signs_of
+from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
+from agent_evo_dagster.analysis.diagnoses.zero_variance import equal_share
+from agent_evo_dagster.analysis.findings import Json
+from agent_evo_dagster.analysis.series import Run, Series
+from agent_evo_dagster.analysis.text import fixed, number, signed
+from agent_evo_dagster.analysis.types import Finding, Severity
+
+_RATE = 10  # steps that rises are told for
+
+
+@dataclass(frozen=True, slots=True)
+class Rise:
+    """How the reward moved over a window: the rise per 10 steps with its interval, and the room above it."""
+
+    reward: Series
+    rise: float
+    low: float
+    high: float
+    headroom: float
+    enough: float  # the rise per 10 steps from which it is learning well
+
+    @property
+    def told_from_zero(self) -> bool:
+        """Whether the interval of the rise lies above 0."""
+        return self.low > 0
+
+    def words(self) -> str:
+        """The rise, for people."""
+        interval = f"[{signed(self.low)}, {signed(self.high)}]"
+        span = f"{fixed(self.reward.start)} to {fixed(self.reward.end)} over {len(self.reward.steps)} steps"
+        moved = f"reward moves by {signed(self.rise)} per {_RATE} steps {interval}"
+        return f"{moved} ({span}), headroom {fixed(self.headroom)}"
+
+
+def rise_of(run: Run) -> Rise | None:
+    """The rise of the run's reward; None where too few steps were logged to tell."""
+    window, limits = run.thresholds.window, run.thresholds.learning
+    reward = run.get("reward").last_steps(window.maximum_steps)
+    if len(reward.values) < window.minimum_steps:
+        return None
+    rise, low, high = reward.trend.over(_RATE)
+    enough = min(limits.fast_rise, limits.fast_share * (limits.reward_maximum - reward.start))
+    return Rise(reward, rise, low, high, limits.reward_maximum - reward.end, enough)
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """`no_learning`: no rise that can be told from noise. `slow_learning`: one too small for the headroom."""
+
+    name: str = "no_learning"
+
+    def find(self, run: Run) -> list[Finding]:
+        """At most one finding; a run too short to judge is said to be so."""
+        rise, frozen = rise_of(run), run.setting("learning_rate") == 0
+        if frozen:
+            return [self._frozen(run, rise)]
+        if rise is None:
+            return [self._too_short(run)]
+        learnt = rise.rise >= rise.enough or rise.headroom < run.thresholds.learning.enough_headroom
+        if learnt or fall_of(run) is not None:
+            return []
+        return [self._slow(run, rise)]
+
+    def _frozen(self, run: Run, rise: Rise | None) -> Finding:
+        words = "too few steps for a trend" if rise is None else rise.words()
+        return training_finding(
+            self.name,
+            run,
+            severity=Severity.ERROR,
+            summary=f"the learning rate is zero, so the weights cannot move: {words}",
+            series=(run.get("reward"),),
+            confidence=1.0,
+            data={"learning_rate": 0.0, **_numbers(run, rise)},
+        )
+
+    def _too_short(self, run: Run) -> Finding:
+        needed, reward = run.thresholds.window.minimum_steps, run.get("reward")
+        return training_finding(
+            "too_few_steps",
+            run,
+            severity=Severity.INFO,
+            summary=f"{len(reward.values)} steps with a reward were logged; a trend needs {needed}",
+            series=(reward,),
+            confidence=1.0,
+            data=_numbers(run, None),
+        )
+
+    def _slow(self, run: Run, rise: Rise) -> Finding:
+        obstacle = obstacle_of(run, rise)
+        move, rate = run.thresholds.learning.move, run.setting("learning_rate")
+        hint = None if obstacle else hint_of(move, run, rise.words())
+        told = f"learning rate {number(rate)}" if rate is not None else "learning rate not known"
+        return training_finding(
+            "slow_learning" if rise.told_from_zero else self.name,
+            run,
+            severity=Severity.WARNING if rise.told_from_zero else Severity.ERROR,
+            summary=f"{rise.words()}; {_health(run)}; {told}" + (f"; but {obstacle}" if obstacle else ""),
+            series=(rise.reward, *(run.get(name) for name in _HEALTH if run.get(name))),
+            confidence=0.9 if rise.high < rise.enough else 0.6,
+            data={**_numbers(run, rise), "obstacle": obstacle},
+            hint=hint,
+        )
+
+
+_HEALTH = ("grad_norm", "entropy", "clip_fraction", "kl")
+
+
+def obstacle_of(run: Run, rise: Rise) -> str | None:
+    """Why a larger step would not help: what stands in the way of learning, in words."""
+    limits, grad, entropy = run.thresholds, run.get("grad_norm"), run.get("entropy")
+    if rise.high < 0:
+        return "the reward is falling"
+    if signs := signs_of(run):
+        return signs[0].words
+    if grad and (grad.later_half().mean or 0.0) < limits.learning.no_gradient:
+        return "there is hardly a gradient"
+    if entropy and entropy.end < limits.mode_collapse.entropy_low:
+        return f"entropy is down to {fixed(entropy.end, 3)}"
+    if (share := equal_share(run)) >= limits.zero_variance.share:
+        return f"{number(100 * share)} % of the groups have one reward for all rollouts"
+    return None
+
+
+def _health(run: Run) -> str:
+    grad, entropy, clipped = (run.get(name) for name in ("grad_norm", "entropy", "clip_fraction"))
+    parts = [f"gradient norm {number(grad.later_half().mean)}"] if grad else []
+    if entropy:
+        parts.append(f"entropy {fixed(entropy.start)} to {fixed(entropy.end)}")
+    if clipped:
+        parts.append(f"clip fraction {number(clipped.later_half().mean)}")
+    return ", ".join(parts) or "no gradient norm, entropy or clip fraction logged"
+
+
+def _numbers(run: Run, rise: Rise | None) -> dict[str, Json]:
+    figures: dict[str, float | None] = {name: run.get(name).later_half().mean for name in _HEALTH}
+    if rise is not None:
+        figures |= {"rise_per_10_steps": rise.rise, "low": rise.low, "high": rise.high}
+        figures |= {"start": rise.reward.start, "end": rise.reward.end, "headroom": rise.headroom}
+        figures["enough"] = rise.enough
+    figures |= {f"held-out accuracy, {key}": share for key, share in run.accuracy.items()}
+    return {
+        "steps": len(run.get("reward").values),
+        "reward_from": run.get("reward").name,
+        **{name: None if value is None else round(value, 6) for name, value in figures.items()},
+    }
