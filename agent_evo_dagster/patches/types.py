@@ -67,6 +67,7 @@ PATCH_SCHEMA = pl.Schema(
         "action": pl.String,
         "description": pl.String,
         "base_hash": pl.String,
+        "base": pl.String,  # the section's text that it was made against
         "findings": pl.List(pl.String),
         "settings": pl.String,  # JSON text {setting: [old, new]}; "{}" where it is prose
         "diff": pl.String,  # unified diff of the section

@@ -1,0 +1,95 @@
+"""The gate's evidence: what was compared, on what, with what result. JSON on disk; no rules."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
+
+from agent_evo_dagster.patches.types import GateVerdict
+
+
+class ProbeFacts(BaseModel):
+    """What was planned and where it started: the judge checks that the rows are what was planned."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    init_sha256: str = Field(description="Hash of the policy that both sides started from.")
+    seeds: tuple[int, ...] = Field(min_length=1)
+    tasks: int = Field(ge=1)
+    samples: int = Field(ge=1, description="Sampled rollouts of each task, side and seed.")
+    steps: int = Field(ge=1, description="Optimiser steps of each short training.")
+    stopped_early: str | None = Field(None, description="Why it ended before the plan did.")
+
+
+class TaskComparison(BaseModel):
+    """One held-out task on both sides; means over seeds and samples."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task_id: str
+    rollouts: int = Field(description="Of each side.")
+    baseline: FiniteFloat
+    candidate: FiniteFloat
+    baseline_accuracy: FiniteFloat
+    candidate_accuracy: FiniteFloat
+
+
+class SeedDifference(BaseModel):
+    """What one seed alone says."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    seed: int
+    difference: FiniteFloat
+
+
+class Measured(BaseModel):
+    """The numbers of a paired comparison that can be trusted."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    n: int = Field(description="Paired tasks.")
+    baseline: FiniteFloat = Field(description="Mean reward over tasks.")
+    candidate: FiniteFloat
+    difference: FiniteFloat
+    low: FiniteFloat = Field(description="Of the difference: bootstrap over tasks and seeds.")
+    high: FiniteFloat
+    confidence: FiniteFloat
+    baseline_accuracy: FiniteFloat
+    candidate_accuracy: FiniteFloat
+    regressions: dict[str, FiniteFloat] = Field(
+        description="Tasks worse beyond noise, with adjusted p-value."
+    )
+    alpha: FiniteFloat = Field(description="Chance of naming any task wrongly, over all tasks.")
+    by_seed: tuple[SeedDifference, ...]
+    tasks: tuple[TaskComparison, ...]
+
+
+class Cost(BaseModel):
+    """What the evidence took, in units that do not depend on the machine."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rollouts: int = 0
+    tokens: int = 0
+    training_steps: int | None = None
+
+
+class GateEvidence(BaseModel):
+    """All that a verdict rests on."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    patch_id: str
+    judge: Literal["probe", "none"]
+    acceptance: str = Field(description="The rule that turned the numbers into the verdict.")
+    verdict: GateVerdict
+    reason: str
+    settings: dict[str, tuple[int | float, int | float]] = Field(
+        description="What was compared: old and new."
+    )
+    split: Literal["judge"] = "judge"
+    mode: Literal["sampled", "greedy"] = "sampled"
+    facts: ProbeFacts | None
+    problems: tuple[str, ...] = Field(description="Why the numbers cannot be trusted.")
+    measured: Measured | None = Field(description="Null where they cannot.")
+    cost: Cost

@@ -1,0 +1,201 @@
+"""The gate: evidence for each patch, with a verdict. It runs nothing and decides nothing."""
+
+from collections.abc import Collection, Mapping
+from statistics import fmean
+from typing import Literal
+
+import polars as pl
+
+from agent_evo_dagster.errors import GateError
+from agent_evo_dagster.evaluation.intervals import CONFIDENCE, crossed_bootstrap
+from agent_evo_dagster.evaluation.regressions import ALPHA, regressed_tasks
+from agent_evo_dagster.patches.acceptance.improvement import Improvement
+from agent_evo_dagster.patches.acceptance.protocol import Acceptance
+from agent_evo_dagster.patches.change import Number, row_patch
+from agent_evo_dagster.patches.evidence import (
+    Cost,
+    GateEvidence,
+    Measured,
+    ProbeFacts,
+    SeedDifference,
+    TaskComparison,
+)
+from agent_evo_dagster.patches.pairing import CANDIDATE, Pairs, pair, problems
+from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict, Patch
+
+Mode = Literal["sampled", "greedy"]
+Settings = Mapping[str, tuple[Number, Number]]
+
+
+def judge_probe(
+    patch: Patch,
+    rows: pl.DataFrame,
+    *,
+    settings: Settings | None = None,
+    facts: ProbeFacts | None = None,
+    proposing: Collection[str] = (),
+    mode: Mode = "sampled",
+    acceptance: Acceptance | None = None,
+) -> GateEvidence:
+    """Judge a patch by paired rollouts of the policies trained without it (baseline) and with it (candidate).
+
+    `rows` is of EVALUATION_SCHEMA; only those of `mode` count. `settings` says what was compared, `facts`
+    what was planned, `proposing` holds the ids of the tasks that the proposal was made from. The same
+    rows give the same evidence, to the byte. Rows that cannot be trusted give `reject_unverified`, with every
+    reason; the cost is counted all the same.
+    """
+    rule = acceptance or Improvement()
+    counted = rows.filter(pl.col("mode") == mode)
+    doubts = problems(counted, facts=facts, proposing=proposing)
+    measured = None if doubts else measure(pair(counted))
+    if measured is None:
+        verdict, reason = GateVerdict.REJECT_UNVERIFIED, "; ".join(doubts)
+    else:
+        verdict, reason = rule.verdict(measured)
+    return GateEvidence(
+        patch_id=patch.id,
+        judge="probe",
+        acceptance=rule.name,
+        verdict=verdict,
+        reason=reason,
+        settings=dict(settings or {}),
+        mode=mode,
+        facts=facts,
+        problems=tuple(doubts),
+        measured=measured,
+        cost=_cost(rows, facts),
+    )
+
+
+def measure(pairs: Pairs) -> Measured:
+    """The numbers of a paired comparison: bootstrap over tasks and seeds, and a test of each task."""
+    interval = crossed_bootstrap(pairs.differences)
+    tasks = tuple(_compare(pairs, task) for task in pairs.tasks)
+    return Measured(
+        n=interval.n,
+        baseline=fmean(task.baseline for task in tasks),
+        candidate=fmean(task.candidate for task in tasks),
+        difference=interval.mean,
+        low=interval.low,
+        high=interval.high,
+        confidence=CONFIDENCE,
+        baseline_accuracy=fmean(pairs.baseline_correct.values()),
+        candidate_accuracy=fmean(pairs.candidate_correct.values()),
+        regressions=regressed_tasks(pairs.baseline, pairs.candidate),
+        alpha=ALPHA,
+        by_seed=tuple(
+            SeedDifference(seed=seed, difference=fmean(row))
+            for seed, row in zip(pairs.seeds, pairs.differences, strict=True)
+        ),
+        tasks=tasks,
+    )
+
+
+def _compare(pairs: Pairs, task: str) -> TaskComparison:
+    return TaskComparison(
+        task_id=task,
+        rollouts=len(pairs.baseline[task]),
+        baseline=fmean(pairs.baseline[task]),
+        candidate=fmean(pairs.candidate[task]),
+        baseline_accuracy=pairs.baseline_correct[task],
+        candidate_accuracy=pairs.candidate_correct[task],
+    )
+
+
+def needs_person(patch: Patch) -> GateEvidence:
+    """The evidence of a patch that changes more than settings: none, and a person must look."""
+    return _without_numbers(
+        patch,
+        GateVerdict.NEEDS_PERSON,
+        "it changes more than defaults of settings; no judge here measures prose. Read the diff and decide.",
+    )
+
+
+def not_probed(patch: Patch, why: str) -> GateEvidence:
+    """The evidence of a settings patch for which no rollouts came."""
+    return _without_numbers(patch, GateVerdict.REJECT_UNVERIFIED, why)
+
+
+def _without_numbers(patch: Patch, verdict: GateVerdict, reason: str) -> GateEvidence:
+    return GateEvidence(
+        patch_id=patch.id,
+        judge="none",
+        acceptance="none",
+        verdict=verdict,
+        reason=reason,
+        settings={},
+        facts=None,
+        problems=(),
+        measured=None,
+        cost=Cost(),
+    )
+
+
+def judge_patches(
+    patches: pl.DataFrame,
+    rows: Mapping[str, pl.DataFrame],
+    *,
+    facts: Mapping[str, ProbeFacts] | None = None,
+    proposing: Collection[str] = (),
+    acceptance: Acceptance | None = None,
+) -> pl.DataFrame:
+    """Judge every patch of a round: `patches` is PATCH_SCHEMA, `rows` maps patch id to its probe's rows.
+
+    Patches that touch settings only are judged by their probe, all others need a person; which is which is
+    found from the texts. A settings patch without rows is `reject_unverified`.
+
+    Raises:
+        GateError: rows of a patch that the round does not have.
+        PatchError: a row of `patches` whose columns do not belong together.
+    """
+    unknown = sorted(set(rows) - set(patches["patch_id"].to_list()))
+    if unknown:
+        raise GateError(
+            f"There are probe rows of {unknown}, which the round does not propose. Probe its patches."
+        )
+    evidence = []
+    for row in patches.iter_rows(named=True):
+        patch, settings = row_patch(row)
+        if settings is None:
+            evidence.append(needs_person(patch))
+        elif patch.id not in rows:
+            evidence.append(not_probed(patch, "no probe was run"))
+        else:
+            known = (facts or {}).get(patch.id)
+            evidence.append(
+                judge_probe(
+                    patch,
+                    rows[patch.id],
+                    settings=settings,
+                    facts=known,
+                    proposing=proposing,
+                    acceptance=acceptance,
+                )
+            )
+    return to_frame(evidence)
+
+
+def to_frame(evidence: Collection[GateEvidence]) -> pl.DataFrame:
+    """The verdicts as rows (PATCH_EVALUATION_SCHEMA)."""
+    return pl.DataFrame([_row(one) for one in evidence], schema=PATCH_EVALUATION_SCHEMA, orient="row")
+
+
+def _row(evidence: GateEvidence) -> dict[str, object]:
+    measured = evidence.measured
+    numbers = ("baseline", "candidate", "difference", "low", "high")
+    return {
+        "patch_id": evidence.patch_id,
+        "judge": evidence.judge,
+        "verdict": evidence.verdict.value,
+        "reason": evidence.reason,
+        "n": measured.n if measured else 0,
+        **{name: getattr(measured, name) if measured else None for name in numbers},
+        "regressions": list(measured.regressions) if measured else [],
+        "evidence": evidence.model_dump_json(),
+    }
+
+
+def _cost(rows: pl.DataFrame, facts: ProbeFacts | None) -> Cost:
+    sides = rows["policy"].n_unique() if CANDIDATE in rows["policy"] else 1
+    steps = None if facts is None else facts.steps * len(facts.seeds) * sides
+    return Cost(rollouts=rows.height, tokens=int(rows["tokens"].sum()), training_steps=steps)

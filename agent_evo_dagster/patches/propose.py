@@ -1,0 +1,210 @@
+"""Findings become patches: small, typed edits of settings, few a round. No evidence, no decisions.
+
+Only findings that name a setting and a direction are turned into patches here. Whatever was not proposed is
+given back with its reason, so that a round can say why nothing changed.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import polars as pl
+
+from agent_evo_dagster.analysis.types import SettingHint, Severity
+from agent_evo_dagster.errors import PatchError
+from agent_evo_dagster.patches.change import settings_change, settings_json, unified_diff
+from agent_evo_dagster.patches.document import patch_id, render_patch, section_hash
+from agent_evo_dagster.patches.hints import moved, read_hint
+from agent_evo_dagster.patches.ledger import Ledger, Verdicts
+from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
+from agent_evo_dagster.patches.types import PATCH_SCHEMA, Patch
+
+Sections = Mapping[tuple[str, str], str]  # (skill, section) -> text
+
+_SEVERITIES = [Severity.ERROR.value, Severity.WARNING.value, Severity.INFO.value]
+_DESCRIPTION = 500  # characters that a patch's description may have
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A finding that asked for a change that is not proposed."""
+
+    finding_id: str
+    setting: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """What a round proposes, and what it does not."""
+
+    patches: tuple[Patch, ...]
+    skipped: tuple[Skipped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one finding asks for."""
+
+    finding_id: str
+    skill: str | None
+    hint: SettingHint
+
+
+@dataclass(slots=True)
+class _Round:
+    """The proposals of one round while they are made."""
+
+    sections: Sections
+    groups: Mapping[str, str]
+    key: str
+    created: datetime
+    decided: Verdicts
+    active: Collection[str]
+    budget: int
+    patches: dict[str, Patch] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def consider(self, wish: _Wish) -> None:
+        """Add the wish's patch, or the reason why not."""
+        found = self._draft(wish)
+        reason = found if isinstance(found, str) else self._objection(found)
+        if reason is not None:
+            self.skipped.append(Skipped(wish.finding_id, wish.hint.setting, reason))
+        elif isinstance(found, Patch):
+            known = self.patches.get(found.id, found.model_copy(update={"findings": ()}))
+            findings = (*known.findings, wish.finding_id)
+            self.patches[found.id] = known.model_copy(update={"findings": findings})
+
+    def _draft(self, wish: _Wish) -> Patch | str:
+        """The patch of a wish, or why there is none."""
+        if wish.skill is None or wish.skill not in self.groups:
+            return f"the finding's target skill {wish.skill!r} is not in the bank"
+        found = _holders(self.sections, wish.skill, wish.hint.setting)
+        if len(found) != 1:
+            places = ", ".join(section for section, _ in found) or "no section"
+            return f"{places} of {wish.skill} has the setting; one must"
+        section, spec = found[0]
+        value = moved(spec, wish.hint)
+        if value == spec.default:
+            return _unmoved(spec, wish.hint)
+        return self._patch(wish, section, spec, value)
+
+    def _patch(self, wish: _Wish, section: str, spec: SettingSpec, value: int | float) -> Patch:
+        skill = str(wish.skill)
+        base = self.sections[skill, section]
+        body = with_default(base, spec.name, value)
+        base_hash = section_hash(base)
+        said = f"{spec.name}: {spec.default} -> {value}. {' '.join(wish.hint.why.split())}"
+        return Patch(
+            id=patch_id(skill=skill, section=section, action="replace", base_hash=base_hash, body=body),
+            group=self.groups[skill],
+            skill=skill,
+            target_section=section,
+            action="replace",
+            description=said[:_DESCRIPTION],
+            base_hash=base_hash,
+            source_round=self.key,
+            created=self.created,
+            body=body,
+        )
+
+    def _objection(self, patch: Patch) -> str | None:
+        """Why a patch that could be made is not proposed."""
+        if patch.id in self.patches:
+            return None
+        decided = self.decided.get(patch.id)
+        if decided is not None:
+            return f"{patch.id} was decided before: {decided.decision} by {decided.by}: {decided.reason}"
+        if patch.id in self.active:
+            return f"{patch.id} is already in the bank"
+        if len(self.patches) >= self.budget:
+            return f"the round's budget of {self.budget} patches went to findings that rank higher"
+        for other in self.patches.values():
+            if (other.skill, other.target_section) == (patch.skill, patch.target_section):
+                return f"{other.id} edits the same section in this round"
+        return None
+
+
+def propose_patches(
+    findings: pl.DataFrame,
+    sections: Sections,
+    groups: Mapping[str, str],
+    *,
+    round_key: str,
+    created: datetime,
+    ledger: Ledger,
+    budget: int = 1,
+    active: Collection[str] = (),
+) -> Proposals:
+    """Turn findings that point to a setting into at most `budget` patches, the weightiest first.
+
+    `sections` maps (skill, section) to text, `groups` skill to group; `active` holds the ids of patches in
+    the bank. `created` is when the round was opened: decisions after it are not looked at, so that making
+    an old round again proposes what it proposed.
+
+    Raises:
+        PatchError: a hint or a settings block that cannot be read, or a `created` without a time zone.
+    """
+    if created.tzinfo is None:
+        raise PatchError(f"Round {round_key}: `created` is {created} without a time zone. Give it in UTC.")
+    decided = ledger.verdicts(before=created)
+    work = _Round(sections, groups, round_key, created, decided, active, budget)
+    for wish in _wishes(findings):
+        work.consider(wish)
+    return Proposals(tuple(work.patches.values()), tuple(work.skipped))
+
+
+def to_frame(patches: Sequence[Patch], sections: Sections) -> pl.DataFrame:
+    """The patches as rows (PATCH_SCHEMA), with diff, settings and the text that each was made against."""
+    rows = [_row(patch, sections[patch.skill, patch.target_section]) for patch in patches]
+    return pl.DataFrame(rows, schema=PATCH_SCHEMA, orient="row")
+
+
+def _row(patch: Patch, base: str) -> dict[str, object]:
+    return {
+        "patch_id": patch.id,
+        "group": patch.group,
+        "skill": patch.skill,
+        "section": patch.target_section,
+        "action": patch.action,
+        "description": patch.description,
+        "base_hash": patch.base_hash,
+        "base": base,
+        "findings": list(patch.findings),
+        "settings": settings_json(settings_change(base, patch)),
+        "diff": unified_diff(base, patch),
+        "document": render_patch(patch),
+    }
+
+
+def _wishes(findings: pl.DataFrame) -> list[_Wish]:
+    """The findings with a hint: by severity, confidence and count, then by id so that ties never vary."""
+    hinted = findings.filter(pl.col("hint").is_not_null()).with_columns(
+        pl.col("severity").cast(pl.Enum(_SEVERITIES)).to_physical().alias("rank")
+    )
+    ordered = hinted.sort(
+        "rank", "confidence", "count", "finding_id", descending=[False, True, True, False], nulls_last=True
+    )
+    return [
+        _Wish(key, skill, read_hint(hint, origin=f"finding {key}"))
+        for key, skill, hint in ordered.select("finding_id", "target_skill", "hint").iter_rows()
+    ]
+
+
+def _holders(sections: Sections, skill: str, setting: str) -> list[tuple[str, SettingSpec]]:
+    """The sections of `skill` that have `setting`."""
+    return [
+        (section, spec)
+        for (owner, section), text in sorted(sections.items())
+        if owner == skill
+        for spec in read_settings(text, origin=f"{skill}#{section}")
+        if spec.name == setting
+    ]
+
+
+def _unmoved(spec: SettingSpec, hint: SettingHint) -> str:
+    bound = spec.max if hint.direction == "raise" else spec.min
+    if spec.default == bound:
+        return f"{spec.name} is {spec.default} already, the bound that its skill allows"
+    return f"{spec.name} stays {spec.default}: a factor of {hint.factor} does not move it"

@@ -1,0 +1,62 @@
+"""The lines of the decisions ledger. How they are kept and who may write them is not known here."""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
+
+from agent_evo_dagster.patches.chain import Entry
+from agent_evo_dagster.patches.types import GateVerdict
+
+
+class _Record(BaseModel):
+    """What every line has."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    patch_id: str
+    at: AwareDatetime
+    prev: str = Field(default="", description="Hash of the record before.")
+    hash: str = Field(default="", description="SHA-256 of this record without this field.")
+
+
+class DecisionRecord(_Record):
+    """A final word on a patch."""
+
+    kind: Literal["decision"] = "decision"
+    diff_hash: str = Field(description="What was decided on: `change.diff_hash` of the patch.")
+    decision: Literal["approve", "reject"]
+    by: str = Field(min_length=1, max_length=200, description="A person, or `policy:<name>`.")
+    gate_verdict: GateVerdict | None = Field(description="Null: decided without evidence.")
+    reason: str = Field(min_length=1, max_length=2000)
+    round: str | None = Field(description="The round whose evidence was read.")
+    override: bool = Field(default=False, description="Approved against the gate, knowingly.")
+
+
+class AdoptionRecord(_Record):
+    """An approved patch that was written to the bank."""
+
+    kind: Literal["adoption"] = "adoption"
+    decision_hash: str
+    compiled: dict[str, str] = Field(description="SHA-256 of each skill file that it changed.")
+
+
+class RollbackRecord(_Record):
+    """An adopted patch that was taken out again."""
+
+    kind: Literal["rollback"] = "rollback"
+    adoption_hash: str
+    by: str = Field(min_length=1, max_length=200)
+    reason: str = Field(min_length=1, max_length=2000)
+
+
+Record: TypeAlias = Annotated[DecisionRecord | AdoptionRecord | RollbackRecord, Field(discriminator="kind")]
+
+
+def read_record(entry: Entry) -> Record:
+    """The typed record of a ledger line.
+
+    Raises:
+        ValueError: a kind or a field that this version does not know.
+    """
+    adapter: TypeAdapter[Record] = TypeAdapter(Record)
+    return adapter.validate_python(entry)
