@@ -1,0 +1,164 @@
+"""From the bank's sources to the bytes of SKILL.md files. Adoption of patches has a module of its own."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agent_evo_dagster.errors import AgentEvoError, PatchError, SkillBankError
+from agent_evo_dagster.files import locked, sha256_bytes
+from agent_evo_dagster.patches.settings_block import MARKER, SettingSpec, read_settings
+from agent_evo_dagster.patches.types import Patch
+from agent_evo_dagster.skills.agent_skill import compiled_head
+from agent_evo_dagster.skills.apply import Patched, apply_patches
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
+from agent_evo_dagster.skills.outputs import contained
+from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses, stacked
+from agent_evo_dagster.skills.types import CompiledSkill, SkillSource
+
+
+def compile_skill(bank: SkillBank, skill: str, *, extra: Sequence[Patch] = ()) -> CompiledSkill:
+    """The compiled form of one skill; `extra` are candidates applied on top, whatever their status.
+
+    Raises:
+        UnknownSkillError: the bank has no such skill.
+        ChangedSectionError: a patch was made against another text of its section.
+        SkillBankError: anything else that the rules of the bank refuse.
+    """
+    return compile_source(bank, bank.source(skill), extra=extra, everywhere=bank.active)
+
+
+def compile_all(bank: SkillBank, *, extra: Sequence[Patch] = ()) -> list[CompiledSkill]:
+    """The compiled form of every skill, in the order of `bank.yaml`; raises as `compile_skill` does."""
+    sources = [bank.source(ref.name) for ref in bank.skills()]
+    active = {patch.id: patch for source in sources for patch in source.patches}
+    return [compile_source(bank, source, extra=extra, everywhere=lambda: active) for source in sources]
+
+
+def compile_source(
+    bank: SkillBank, source: SkillSource, *, extra: Sequence[Patch], everywhere: ActivePatches
+) -> CompiledSkill:
+    """Compile what was read of one skill; raises as `compile_skill` does."""
+    check_statuses(source)
+    patches = with_extra(source, extra)
+    check_patches(source, patches, everywhere)
+    patched = apply_patches(source.document, patches, origin=source.origin)
+    head = compiled_head(source.document.head, name=source.ref.name, origin=source.origin)
+    text = head + patched.body()
+    return CompiledSkill(
+        group=source.ref.group,
+        name=source.ref.name,
+        text=text,
+        sha256=sha256_bytes(text.encode()),
+        settings=_settings(source, patched),
+        output=contained(bank.project, source.ref.output, outside=bank.path),
+    )
+
+
+def with_extra(source: SkillSource, extra: Sequence[Patch]) -> list[Patch]:
+    """The active patches of a skill, then those of `extra` that are meant for it and are not active yet."""
+    patches = list(source.patches)
+    known = {patch.id for patch in patches}
+    for patch in extra:
+        if patch.skill == source.ref.name and patch.id not in known:
+            patches.append(stacked(patch, patches))
+            known.add(patch.id)
+    return patches
+
+
+def _settings(source: SkillSource, patched: Patched) -> list[SettingSpec]:
+    """All settings of the skill's sections; none may stand where no patch could reach it."""
+    found: list[SettingSpec] = []
+    try:
+        for name, text in patched.sections.items():
+            found += read_settings(text, origin=f"{source.origin}, section {name!r}")
+        whole = read_settings(patched.body(), origin=source.origin) if MARKER in patched.body() else []
+    except PatchError as error:
+        raise SkillBankError(f"{error}") from error
+    if len(whole) != len(found):
+        raise SkillBankError(
+            f"{source.origin}: a settings block stands outside any section; move it into one."
+        )
+    return found
+
+
+@dataclass(frozen=True)
+class WriteReport:
+    """What a compilation wrote."""
+
+    written: tuple[Path, ...]
+    compiled: tuple[CompiledSkill, ...]
+
+
+def output_writes(bank: SkillBank, compiled: Sequence[CompiledSkill]) -> list[Write]:
+    """The writes that bring outputs and the content-addressed copies up to date."""
+    writes = []
+    for skill in compiled:
+        writes.append(needed(bank.path, "bank", kept_copy(skill), skill.text))
+        writes.append(needed(bank.path, "project", bank.ref(skill.name).output, skill.text))
+    return [write for write in writes if write is not None]
+
+
+def kept_copy(skill: CompiledSkill) -> str:
+    """The content-addressed copy of a compiled skill, relative to the bank."""
+    return f"compiled/{skill.group}/{skill.name}/{skill.sha256}.md"
+
+
+def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
+    """Compile the skills `names` and write what changed: all of them, or nothing.
+
+    Raises:
+        SkillBankError: one of them cannot be compiled; as `compile_skill`.
+    """
+    with locked(bank.path / LOCK):
+        roll_forward(bank.path)
+        compiled = tuple(compile_skill(bank, name) for name in names)
+        return WriteReport(commit(bank.path, output_writes(bank, compiled)), compiled)
+
+
+def validate(bank: SkillBank) -> list[str]:
+    """Everything that keeps a skill of the bank from being compiled, one message a skill."""
+    problems = []
+    for ref in bank.skills():
+        try:
+            compile_skill(bank, ref.name)
+        except AgentEvoError as error:
+            problems.append(str(error))
+    return problems
+
+
+@dataclass(frozen=True)
+class SkillState:
+    """How the SKILL.md on disk compares with the bank."""
+
+    group: str
+    name: str
+    state: Literal["current", "stale", "edited", "missing", "invalid"]
+    patches: int  # active ones
+    output: str
+    problem: str  # why it is invalid; else empty
+
+
+def states(bank: SkillBank) -> list[SkillState]:
+    """The state of every skill: `edited` by hand is what no compilation of this bank wrote."""
+    found = []
+    for ref in bank.skills():
+        try:
+            compiled = compile_skill(bank, ref.name)
+            count = len(bank.manifest(ref).applied)
+            found.append(SkillState(ref.group, ref.name, _state(bank, compiled), count, ref.output, ""))
+        except AgentEvoError as error:
+            found.append(SkillState(ref.group, ref.name, "invalid", 0, ref.output, str(error)))
+    return found
+
+
+def _state(bank: SkillBank, compiled: CompiledSkill) -> Literal["current", "stale", "edited", "missing"]:
+    """The state of one compiled skill's output."""
+    if not compiled.output.is_file():
+        return "missing"
+    held = sha256_bytes(compiled.output.read_bytes())
+    if held == compiled.sha256:
+        return "current"
+    copies = bank.path / "compiled" / compiled.group / compiled.name
+    return "stale" if (copies / f"{held}.md").is_file() else "edited"

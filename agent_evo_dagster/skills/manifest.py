@@ -1,0 +1,147 @@
+"""The YAML files of a bank: `bank.yaml` and each skill's `manifest.yaml`, typed, and edited in place."""
+
+from typing import Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.patches.front_matter import load_mapping
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Profile(BaseModel):
+    """A named alternative to the list of active patches."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: str = ""
+    active: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+
+class Manifest(BaseModel):
+    """Which patches make up a skill, and in which order."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    base: Literal["base.md"] = "base.md"
+    active: tuple[str, ...] = Field((), description="Patch ids in the order of application.")
+    disabled: tuple[str, ...] = Field((), description="Patch ids that are left out, even where active.")
+    protected: tuple[str, ...] = Field((), description="Sections that no patch may touch.")
+    profiles: dict[str, Profile] = Field(default_factory=dict)
+
+    @property
+    def applied(self) -> tuple[str, ...]:
+        """The ids that are compiled, in order."""
+        return tuple(name for name in self.active if name not in self.disabled)
+
+
+class BankSkill(BaseModel):
+    """Where one skill is compiled to."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    output: str
+
+
+class BankGroup(BaseModel):
+    """Skills that are optimised, or not, together."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    description: str = ""
+    optimization_target: bool | None = Field(None, description="Default: only the group `rllm` is one.")
+    skills: dict[str, BankSkill]
+
+
+class BankSettings(BaseModel):
+    """What holds for the whole bank."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    compiled_dir: Literal["compiled"] = "compiled"
+    output_base: Literal["..", "../"] = ".."  # the folder that holds the bank
+
+
+class BankFile(BaseModel):
+    """`bank.yaml`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    version: Literal["1.0"]
+    groups: dict[str, BankGroup]
+    settings: BankSettings = BankSettings()
+
+
+def parse_manifest(text: str, *, origin: str) -> Manifest:
+    """Read one `manifest.yaml`.
+
+    Raises:
+        SkillBankError: with file, field and what was found.
+    """
+    manifest = _validated(Manifest, text, origin)
+    twice = {name for name in manifest.active if manifest.active.count(name) > 1}
+    if twice:
+        raise SkillBankError(
+            f"{origin}: `active` lists {sorted(twice)} more than once; list each patch once."
+        )
+    return manifest
+
+
+def parse_bank_file(text: str, *, origin: str) -> BankFile:
+    """Read one `bank.yaml`.
+
+    Raises:
+        SkillBankError: with file, field and what was found.
+    """
+    return _validated(BankFile, text, origin)
+
+
+def with_active(text: str, added: tuple[str, ...], *, origin: str) -> str:
+    """The manifest's text with ids added at the end of `active`; comments and all else stay.
+
+    Raises:
+        SkillBankError: the file's layout does not allow it without touching the rest.
+    """
+    before = parse_manifest(text, origin=origin)
+    changed = _inserted(text, added)
+    expected = before.model_copy(update={"active": (*before.active, *added)})
+    if parse_manifest(changed, origin=origin) != expected:
+        raise SkillBankError(
+            f"{origin}: cannot add to `active` as it is written; write it as a list, one id a line."
+        )
+    return changed
+
+
+def _inserted(text: str, added: tuple[str, ...]) -> str:
+    """`text` with the ids put in; whether that worked is for the caller to check."""
+    end = "\r\n" if "\r\n" in text else "\n"
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    node = next((value for key, value in pairs if key.value == "active"), None)
+    if node is None:
+        joint = "" if not text or text.endswith("\n") else end
+        return text + joint + f"active:{end}" + "".join(f"- {name}{end}" for name in added)
+    if not isinstance(node, yaml.SequenceNode) or not node.value:
+        items = "".join(f"{end}  - {name}" for name in added)
+        return text[: node.start_mark.index].rstrip(" ") + items + text[node.end_mark.index :]
+    last = node.value[-1].end_mark.index
+    if node.flow_style:
+        return text[:last] + "".join(f", {name}" for name in added) + text[last:]
+    line_end = text.find("\n", last)
+    place = len(text) if line_end < 0 else line_end + 1
+    joint = end if line_end < 0 else ""
+    lines = "".join(f"{' ' * node.start_mark.column}- {name}{end}" for name in added)
+    return text[:place] + joint + lines + text[place:]
+
+
+def _validated(model: type[_Model], text: str, origin: str) -> _Model:
+    """The typed form of a YAML file."""
+    try:
+        return model.model_validate(load_mapping(text, origin=origin, error=SkillBankError))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"]))
+        raise SkillBankError(f"{origin}: `{field}`: {first['msg']}; found {first['input']!r}.") from error
