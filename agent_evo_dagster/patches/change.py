@@ -6,17 +6,17 @@ Whether a patch is "settings only" is found here from the two texts, never from 
 import difflib
 import json
 from collections.abc import Mapping
-
-import polars as pl
+from typing import TypeAlias
 
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.files import sha256_bytes
-from agent_evo_dagster.patches.document import parse_patch, section_hash
+from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.fences import split_lines
 from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
 from agent_evo_dagster.patches.types import Patch
 
-Number = int | float
+Number: TypeAlias = int | float
+SettingsChange: TypeAlias = dict[str, tuple[Number, Number]]  # name -> old and new default
 
 
 def diff_hash(patch: Patch) -> str:
@@ -63,7 +63,7 @@ def unified_diff(base: str, patch: Patch) -> str:
     )
 
 
-def settings_change(base: str, patch: Patch) -> dict[str, tuple[Number, Number]] | None:
+def settings_change(base: str, patch: Patch) -> SettingsChange | None:
     """The defaults that `patch` changes, old and new; None where it changes anything else, or nothing.
 
     Giving both texts the same defaults must make them the same bytes: so no bound, reason, name or word of
@@ -107,24 +107,3 @@ def settings_json(change: Mapping[str, tuple[Number, Number]] | None) -> str:
 def new_values(settings: str) -> dict[str, Number]:
     """The values that a patch row's `settings` column asks for: what a probe's candidate runs with."""
     return {name: pair[1] for name, pair in json.loads(settings).items()}
-
-
-def row_patch(row: Mapping[str, object]) -> tuple[Patch, dict[str, tuple[Number, Number]] | None]:
-    """The patch of a frame's row, and its settings change found anew from the texts in it.
-
-    Raises:
-        PatchError: the row's columns do not belong together.
-    """
-    patch = parse_patch(str(row["document"]), origin=f"skill_patches row {row['patch_id']}")
-    if patch.id != row["patch_id"]:
-        raise PatchError(f"Row {row['patch_id']} holds the document of {patch.id}. Make skill_patches again.")
-    return patch, settings_change(str(row["base"]), patch)
-
-
-def frame_patches(patches: pl.DataFrame) -> list[Patch]:
-    """The patches of a frame (PATCH_SCHEMA), in its order.
-
-    Raises:
-        PatchError: a row whose columns do not belong together.
-    """
-    return [row_patch(row)[0] for row in patches.iter_rows(named=True)]

@@ -7,7 +7,8 @@ from pathlib import Path
 import polars as pl
 
 from agent_evo_dagster.errors import DecisionError
-from agent_evo_dagster.patches.change import diff_hash, row_patch
+from agent_evo_dagster.patches.change import diff_hash
+from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.policies import policy_named
 from agent_evo_dagster.patches.records import DecisionRecord

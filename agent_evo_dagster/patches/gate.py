@@ -11,7 +11,7 @@ from agent_evo_dagster.evaluation.intervals import CONFIDENCE, crossed_bootstrap
 from agent_evo_dagster.evaluation.regressions import ALPHA, regressed_tasks
 from agent_evo_dagster.patches.acceptance.improvement import Improvement
 from agent_evo_dagster.patches.acceptance.protocol import Acceptance
-from agent_evo_dagster.patches.change import Number, row_patch
+from agent_evo_dagster.patches.change import Number
 from agent_evo_dagster.patches.evidence import (
     Cost,
     GateEvidence,
@@ -20,6 +20,7 @@ from agent_evo_dagster.patches.evidence import (
     SeedDifference,
     TaskComparison,
 )
+from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.pairing import CANDIDATE, Pairs, pair, problems
 from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict, Patch
 

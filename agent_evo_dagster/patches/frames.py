@@ -1,0 +1,31 @@
+"""Patches read back from their rows (PATCH_SCHEMA), checked as any document. Rows are made in propose."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from agent_evo_dagster.errors import PatchError
+from agent_evo_dagster.patches.change import SettingsChange, settings_change
+from agent_evo_dagster.patches.document import parse_patch
+from agent_evo_dagster.patches.types import Patch
+
+
+def row_patch(row: Mapping[str, object]) -> tuple[Patch, SettingsChange | None]:
+    """The patch of a frame's row, and its settings change found anew from the texts in it.
+
+    Raises:
+        PatchError: the row's columns do not belong together.
+    """
+    patch = parse_patch(str(row["document"]), origin=f"skill_patches row {row['patch_id']}")
+    if patch.id != row["patch_id"]:
+        raise PatchError(f"Row {row['patch_id']} holds the document of {patch.id}. Make skill_patches again.")
+    return patch, settings_change(str(row["base"]), patch)
+
+
+def patches_from_frame(patches: pl.DataFrame) -> list[Patch]:
+    """The patches of a frame (PATCH_SCHEMA), in its order.
+
+    Raises:
+        PatchError: a row whose columns do not belong together.
+    """
+    return [row_patch(row)[0] for row in patches.iter_rows(named=True)]
