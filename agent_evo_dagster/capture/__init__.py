@@ -1,1 +1,1 @@
-"""Capture: hook records, transcripts and older files become events. Not the order or the meaning of events."""
+"""Capture: hook records, transcripts and older files become events. Not their order or meaning."""

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import polars as pl
 
@@ -25,8 +26,7 @@ class Layer(StrEnum):
     UNKNOWN = "unknown"  # no skill tells
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(NamedTuple):
     """One thing that happened in a session.
 
     `tool_input`, `tool_response` and `extra` are JSON text, as captured. `at` is in nanoseconds since the
@@ -56,30 +56,29 @@ class Event:
     source_offset: int
 
 
-EVENT_SCHEMA = pl.Schema(
-    {
-        "event_id": pl.String,
-        "session_id": pl.String,
-        "layer": pl.String,
-        "agent_id": pl.String,
-        "agent_type": pl.String,
-        "prompt_id": pl.String,
-        "kind": pl.String,
-        "at": pl.Datetime("ns", "UTC"),
-        "tool_name": pl.String,
-        "tool_use_id": pl.String,
-        "tool_input": pl.String,
-        "tool_response": pl.String,
-        "error": pl.String,
-        "duration_ms": pl.Float64,
-        "text": pl.String,
-        "extra": pl.String,
-        "derived": pl.List(pl.String),
-        "source": pl.String,
-        "source_file": pl.String,
-        "source_offset": pl.Int64,
-    }
-)
+_EVENT_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "event_id": pl.String,
+    "session_id": pl.String,
+    "layer": pl.String,
+    "agent_id": pl.String,
+    "agent_type": pl.String,
+    "prompt_id": pl.String,
+    "kind": pl.String,
+    "at": pl.Datetime("ns", "UTC"),
+    "tool_name": pl.String,
+    "tool_use_id": pl.String,
+    "tool_input": pl.String,
+    "tool_response": pl.String,
+    "error": pl.String,
+    "duration_ms": pl.Float64,
+    "text": pl.String,
+    "extra": pl.String,
+    "derived": pl.List(pl.String),
+    "source": pl.String,
+    "source_file": pl.String,
+    "source_offset": pl.Int64,
+}
+EVENT_SCHEMA = pl.Schema(_EVENT_COLUMNS)
 
 QUARANTINE_SCHEMA = pl.Schema(
     {

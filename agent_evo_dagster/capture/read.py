@@ -1,0 +1,209 @@
+"""Slices of spool files become events; every line that is none is accounted for. Not which slices to take."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+import orjson
+import polars as pl
+
+from agent_evo_dagster.capture.fields import FieldError, dump, parse
+from agent_evo_dagster.capture.layers import layer_of
+from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
+from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
+from agent_evo_dagster.capture.redact import redact_text, redact_value, suspects
+from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA, Event, FileSlice
+from agent_evo_dagster.errors import CaptureError
+from agent_evo_dagster.files import sha256_bytes
+
+EXCERPT = 200
+_BATCH_BYTES = 64 << 20  # looked at together: starting the matcher costs more than most files
+
+
+@dataclass(frozen=True, slots=True)
+class ReadResult:
+    """What slices hold. `lines + recovered == events.height + quarantine.height`, always."""
+
+    events: pl.DataFrame  # EVENT_SCHEMA, redacted, in the order of the slices
+    quarantine: pl.DataFrame  # QUARANTINE_SCHEMA
+    lines: int  # lines that are not empty
+    recovered: int  # rows beyond one a line, from lines that held more than one record or a record and a rest
+
+
+def read_slices(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> ReadResult:
+    """Read events; `key` is the redaction key of the home.
+
+    Raises:
+        CaptureError: a file no longer holds the bytes that its slice names.
+    """
+    reader = _Reader(key)
+    batch: list[tuple[FileSlice, list[Line]]] = []
+    held = 0
+    for part in slices:
+        batch.append((part, split(_verified_bytes(spool, part), part.start)))
+        held += part.end - part.start
+        if held > _BATCH_BYTES:
+            reader.take(batch)
+            batch, held = [], 0
+    reader.take(batch)
+    return reader.result()
+
+
+def _verified_bytes(spool: Path, part: FileSlice) -> bytes:
+    path = contained(spool, part.file)
+    try:
+        with path.open("rb") as stream:
+            stream.seek(part.start)
+            data = stream.read(part.end - part.start)
+    except FileNotFoundError as error:
+        raise CaptureError(
+            f"The round reads bytes {part.start} to {part.end} of {path}, which is gone. Restore the file: "
+            "the spool is the only copy of what was captured."
+        ) from error
+    if len(data) != part.end - part.start or sha256_bytes(data) != part.sha256:
+        raise CaptureError(
+            f"The round reads bytes {part.start} to {part.end} of {path}, and those bytes have changed since "
+            f"it was opened (the file now has {path.stat().st_size} bytes). Spool files may only grow: "
+            "restore the file, or open a new round."
+        )
+    return data
+
+
+def contained(spool: Path, file: str) -> Path:
+    """The path of a spool file.
+
+    Raises:
+        CaptureError: it would lie outside of the spool.
+    """
+    relative = PurePosixPath(file)
+    if relative.is_absolute() or ".." in relative.parts or "\0" in file:
+        raise CaptureError(f"A slice names the file {file!r}, which is not inside the spool {spool}.")
+    return spool / relative
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The rows read so far."""
+
+    key: bytes
+    events: list[Event] = field(default_factory=list)
+    quarantine: list[dict[str, object]] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    calls: OpenCalls = field(default_factory=OpenCalls)
+    lines: int = 0
+
+    def take(self, batch: Sequence[tuple[FileSlice, list[Line]]]) -> None:
+        """Read the lines of some slices."""
+        lines = [line for _, part_lines in batch for line in part_lines]
+        self.lines += len(lines)
+        suspect = iter(suspects([line.content for line in lines]))
+        for part, part_lines in batch:
+            stem = _stem(part.file)
+            for line in part_lines:
+                self._take_line(part.file, stem, line, next(suspect))
+
+    def _take_line(self, file: str, stem: str, line: Line, suspect: bool) -> None:
+        try:
+            record = parse(line.content)
+        except ValueError as error:
+            self._take_broken(file, stem, line, str(error))
+        else:
+            self._take_record(file, stem, line, record, suspect)
+
+    def _take_record(self, file: str, stem: str, line: Line, record: object, suspect: bool) -> None:
+        content = line.content.strip()
+        try:
+            redacted = redact_value(record, self.key) if suspect else record
+            if redacted is not record:
+                content = dump(redacted).encode()
+            event_id = identity(content)
+            if event_id in self.seen:
+                raise FieldError(f"it repeats the event {event_id}")
+            event = event_of(redacted, Place(file, line.offset, stem, event_id), self.calls)
+        except FieldError as error:
+            self._set_aside(file, line, str(error))
+        except RecursionError:
+            self._set_aside(file, line, "it is nested too deeply")
+        else:
+            self.seen.add(event_id)
+            self.events.append(event)
+
+    def _take_broken(self, file: str, stem: str, line: Line, problem: str) -> None:
+        saved, rest = salvage(line)
+        for part in saved:
+            self._take_record(file, stem, Line(part.offset, part.content), part.record, suspect=True)
+        if rest or not saved:
+            what = "it begins with a byte order mark" if rest == BOM else f"it is not JSON: {problem}"
+            left = f" ({len(saved)} whole records in it were recovered)" if saved else ""
+            self._set_aside(file, Line(line.offset, rest), what + left)
+
+    def _set_aside(self, file: str, line: Line, reason: str) -> None:
+        text = _unescaped(line.content.decode("utf-8", "replace"))
+        row = (file, line.offset, redact_text(reason, self.key)[:EXCERPT], len(line.content))
+        excerpt = redact_text(text, self.key)[:EXCERPT]
+        self.quarantine.append(dict(zip(QUARANTINE_SCHEMA, (*row, excerpt), strict=True)))
+
+    def result(self) -> ReadResult:
+        """The frames."""
+        events = _event_frame(self.events)
+        quarantine = pl.DataFrame(self.quarantine, schema=QUARANTINE_SCHEMA)
+        return ReadResult(events, quarantine, self.lines, events.height + quarantine.height - self.lines)
+
+
+def _unescaped(text: str) -> str:
+    """Raw JSON text without the escapes that could hide where a secret begins."""
+    text = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda match: chr(int(match[1], 16)), text)
+    return re.sub(r"\\+[bfnrt]", " ", text).encode("utf-8", "replace").decode()
+
+
+def _stem(file: str) -> str:
+    """What stands for the session where a record names none: the name of the file, or of its older folder."""
+    path = PurePosixPath(file)
+    return path.parent.name if path.name == "events.jsonl" else path.stem
+
+
+def _event_frame(events: list[Event]) -> pl.DataFrame:
+    """The events as a frame, each with the layer of its session."""
+    columns = dict(zip(Event._fields, zip(*events, strict=True), strict=True)) if events else {}
+    frame = pl.DataFrame(
+        {
+            name: pl.Series(name, columns.get(name, ()), dtype=_plain(dtype))
+            for name, dtype in EVENT_SCHEMA.items()
+        }
+    ).cast({"at": EVENT_SCHEMA["at"]})
+    layers = {session: layer_of(skills).value for session, skills in _skills_used(events).items()}
+    return frame.with_columns(
+        layer=pl.col("session_id").replace_strict(layers, default="unknown", return_dtype=pl.String)
+    )
+
+
+def _plain(dtype: pl.DataType) -> pl.DataType:
+    """Times are built as integers: the quickest way, and exact."""
+    return pl.Int64() if isinstance(dtype, pl.Datetime) else dtype
+
+
+def _skills_used(events: Iterable[Event]) -> dict[str, list[str]]:
+    """Names of the skills that each session used, a call once, in order."""
+    used: dict[str, list[str]] = {}
+    calls = set()
+    for event in events:
+        skill = None
+        if (
+            event.tool_name == "Skill"
+            and event.tool_input
+            and (event.session_id, event.tool_use_id) not in calls
+        ):
+            calls.add((event.session_id, event.tool_use_id))
+            skill = _named(event.tool_input, "skill")
+        elif event.kind == "UserPromptExpansion" and event.extra:
+            skill = _named(event.extra, "command_name")
+        if skill:
+            used.setdefault(event.session_id, []).append(skill)
+    return used
+
+
+def _named(json_text: str, name: str) -> str | None:
+    value = orjson.loads(json_text)
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,93 @@
+"""Redaction: secrets become typed placeholders before they leave the spool. Not what a secret looks like.
+
+A placeholder is `<redacted:kind:xxxxxxxx>`; its last part is a keyed hash, so that one secret has one
+placeholder and nobody without the key can test a guess. Redacting twice changes nothing.
+"""
+
+import hmac
+import re
+from collections.abc import Sequence
+from functools import cache, partial
+
+import polars as pl
+
+from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD
+
+_MARK = "<redacted:"
+# Values that stand where a secret would, and are none.
+_PLACEHOLDERS = frozenset(
+    {"empty", "none", "null", "true", "false", "dummy", "changeme", "string", "required"}
+)
+_VARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
+
+
+def placeholder(secret: str, kind: str, key: bytes) -> str:
+    """What stands for `secret` from now on."""
+    return f"{_MARK}{kind}:{hmac.digest(key, secret.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:8]}>"
+
+
+def redact_text(text: str, key: bytes) -> str:
+    """`text` with every secret in it replaced."""
+    lowered = text.lower()
+    for rule in RULES:
+        if any(cue in lowered for cue in rule.cues):
+            text = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), text)
+    return text
+
+
+def redact_value(value: object, key: bytes) -> object:
+    """A JSON value without the secrets in its strings and names; the same object if there is none."""
+    if isinstance(value, str):
+        return redact_text(value, key)
+    if isinstance(value, list):
+        items = [redact_value(item, key) for item in value]
+        return value if all(new is old for new, old in zip(items, value, strict=True)) else items
+    if isinstance(value, dict):
+        pairs = [(redact_text(name, key), _redact_field(name, item, key)) for name, item in value.items()]
+        same = all(name == old and new is value[old] for (name, new), old in zip(pairs, value, strict=True))
+        return value if same else dict(pairs)
+    return value
+
+
+def suspects(lines: Sequence[bytes]) -> list[bool]:
+    """Which raw JSON lines may hold a secret; the others hold none that `redact_value` would replace."""
+    if not lines:
+        return []
+    try:
+        text = pl.Series(lines, dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:  # a byte that is not UTF-8
+        text = pl.Series([line.decode("utf-8", "replace") for line in lines], dtype=pl.String)
+    return text.str.contains(_hint()).to_list()
+
+
+@cache
+def _hint() -> str:
+    # Printable ASCII written as \u00XX could hide any of the others.
+    return "|".join(dict.fromkeys([rule.hint for rule in RULES] + [r"\\u00[2-7]"]))
+
+
+def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
+    group = match.lastgroup or 0
+    secret = match[group]
+    if _is_none(secret):
+        return match[0]
+    start, end = match.start(group) - match.start(), match.end(group) - match.start()
+    return f"{match[0][:start]}{placeholder(secret, kind, key)}{match[0][end:]}"
+
+
+def _redact_field(name: str, value: object, key: bytes) -> object:
+    """The value of a JSON field, as a whole where the field's name says that it is a secret."""
+    redacted = redact_value(value, key)
+    if not isinstance(redacted, str) or len(redacted) < 4 or _is_none(redacted):
+        return redacted
+    return placeholder(redacted, "password", key) if SECRET_FIELD.fullmatch(name) else redacted
+
+
+def _is_none(secret: str) -> bool:
+    """Whether this is a placeholder, of ours or of the text's author, or a variable's name."""
+    return (
+        _MARK in secret
+        or secret.startswith(("<", "$", "*"))
+        or secret.lower() in _PLACEHOLDERS
+        or _VARIABLE.fullmatch(secret) is not None
+    )

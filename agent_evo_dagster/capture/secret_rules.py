@@ -1,0 +1,189 @@
+"""The kinds of secrets that redaction knows, as patterns. Not their application.
+
+Each rule has an exact pattern for decoded text (its last group is the secret; without one, the whole match)
+and a looser hint in the syntax of Rust's regex engine, which finds raw JSON lines that are worth a look. No
+exact pattern can backtrack without bound: what can repeat is anchored on its left, bounded, or disjoint from
+what follows.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret."""
+
+    kind: str
+    cues: tuple[str, ...]  # lower-case texts, one of which is in any text that `exact` matches
+    exact: re.Pattern[str]
+    hint: str
+
+
+def _rule(kind: str, cues: str, exact: str, hint: str, flags: re.RegexFlag = re.NOFLAG) -> Rule:
+    return Rule(kind, tuple(cues.split()), re.compile(exact, flags), hint)
+
+
+def _token(kind: str, cues: str, body: str, hint: str) -> Rule:
+    """A token that tells by its form what it is; nothing that could be a part of it stands before it."""
+    return _rule(kind, cues, rf"(?<![A-Za-z0-9_-])(?:{body})", hint)
+
+
+_NAMES = (
+    r"(?:passw(?:or)?d|passphrase|pwd|secret|credential"
+    r"|(?:api|secret|access|private|account|signing|encryption)[_-]?key(?:[_-]?id)?"
+    r"|(?:auth|access|refresh|session|bearer|api|id)[_-]?token)"
+)
+_QUOTES = r"""["'\\]{0,6}"""
+_ASSIGN = rf"{_QUOTES}\s{{0,4}}(?:=|:)\s{{0,4}}"
+_BARE = r"""[^\s"'`\\,;&|<>(){}\[\]]"""
+_GAP = r"(?:\s|\\+[nrt])*"  # white space, in a raw line
+_NOT_CODE = r"(?![\w.]*[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
+
+# Names of JSON fields whose value is a secret.
+SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?", re.IGNORECASE)
+
+RULES: tuple[Rule, ...] = (
+    _rule(
+        "private_key",
+        "private",
+        r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+        r"(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)",
+        "PRIVATE KEY",
+        re.DOTALL,
+    ),
+    _token(
+        "jwt",
+        "eyj",
+        r"eyJ[A-Za-z0-9_-]{6,}\.eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?",
+        r"eyJ[A-Za-z0-9_-]{6}",
+    ),
+    _token("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-"),
+    _token(
+        "openai_key",
+        "sk-",
+        r"sk-(?:(?:proj|svcacct|admin|or-v1|lf)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{20,})",
+        r"sk-(?:proj|svcacct|admin|or-v1|lf)-|sk-[A-Za-z0-9]{20}",
+    ),
+    _token(
+        "github_token",
+        "gho_ ghp_ ghs_ ghu_ ghr_ github_pat_",
+        r"gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}",
+        r"gh[opsur]_|github_pat_",
+    ),
+    _token(
+        "gitlab_token",
+        "glpat- glrt- gldt- glcbt-",
+        r"gl(?:pat|rt|dt|cbt)-[A-Za-z0-9_-]{16,}",
+        "gl(?:pat|rt|dt|cbt)-",
+    ),
+    _token(
+        "huggingface_token",
+        "hf_ api_org_",
+        r"(?:hf|api_org)_[A-Za-z0-9]{20,}",
+        r"(?:hf|api_org)_[A-Za-z0-9]{20}",
+    ),
+    _token(
+        "aws_key",
+        "akia asia abia acca",
+        r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
+        r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}",
+    ),
+    _token(
+        "google_key",
+        "aiza ya29. gocspx-",
+        r"AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}",
+        r"AIza|ya29\.|GOCSPX-",
+    ),
+    _token(
+        "slack_token",
+        "xox xapp-",
+        r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}",
+        "xox[abeoprs]-|xapp-",
+    ),
+    _rule(
+        "slack_webhook",
+        "hooks.slack.com",
+        r"hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/]{20,})",
+        r"hooks\.slack\.com",
+    ),
+    _token(
+        "stripe_key",
+        "k_live_ k_test_ whsec_",
+        r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{20,}",
+        "[rs]k_(?:live|test)_|whsec_",
+    ),
+    _token(
+        "package_token",
+        "npm_ pypi- dckr_pat_",
+        r"npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{40,}|dckr_pat_[A-Za-z0-9_-]{20,}",
+        "npm_[A-Za-z0-9]{30}|pypi-[A-Za-z0-9_-]{40}|dckr_pat_",
+    ),
+    _token("sendgrid_key", "sg.", r"SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}", r"SG\.[A-Za-z0-9_-]{16}"),
+    _token(
+        "provider_key",
+        "gsk_ r8_ xai- nvapi- pplx- tvly- lsv2_ dop_v1_ doo_v1_ shpat_ fw_ dapi",
+        r"(?:gsk_|r8_|xai-|nvapi-|pplx-|tvly-|lsv2_(?:pt|sk)_|dop_v1_|doo_v1_|shpat_|fw_)[A-Za-z0-9_-]{20,}"
+        r"|dapi[0-9a-f]{32}",
+        r"(?:gsk_|r8_|xai-|nvapi-|pplx-|tvly-|lsv2_|do[op]_v1_|shpat_|fw_)[A-Za-z0-9_-]{20}|dapi[0-9a-f]{32}",
+    ),
+    _rule(
+        "url_password",
+        "://",
+        r"""://[^\s:/@"'<>]{0,200}:(?P<s>[^\s@/"'<>]{1,500})@""",
+        r"""(?:\\?/){2}[^\s:/@"]{0,200}:[^\s@/"]{1,500}@""",
+    ),
+    _rule(
+        "authorization",
+        "authorization",
+        rf"\bauthorization{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
+        "(?i:authorization)",
+        re.IGNORECASE,
+    ),
+    _rule(
+        "bearer",
+        "bearer",
+        r"\bbearer\s+(?P<s>(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{12,})",
+        "(?i:bearer)",
+        re.IGNORECASE,
+    ),
+    _rule(
+        "password",
+        "passw passphrase secret token key",
+        rf"""(?<![A-Za-z])--?[A-Za-z-]{{0,40}}(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)"""
+        rf"""(?:=|\s+){_QUOTES}{_NOT_CODE}(?P<s>[^\s"'`\\]{{4,}})""",
+        r"(?i:-[A-Z-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key))(?:=|\s|\\+[nrt])",
+        re.IGNORECASE,
+    ),
+    _rule("password", "sshpass", r"\bsshpass\s+-p\s*(?P<s>\S{1,200})", "sshpass"),
+    _rule(
+        "password", "mysql", r"\bmysql(?:dump|admin)?\b[^|;&\n]{0,200}?\s-p(?P<s>[^\s-]\S{0,200})", "mysql"
+    ),
+    _rule(
+        "password",
+        "-u --user",
+        r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'$]{1,100}:(?P<s>[^\s"'$]{3,})""",
+        rf"(?:-u|--user){_GAP}=?[^\s:]{{1,100}}:",
+    ),
+    _rule(
+        "password",
+        "pass= passwd= password= pwd= secret= token= _key=",
+        rf"(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|_KEY)={_QUOTES}"
+        rf"{_NOT_CODE}(?P<s>(?![/.~]){_BARE}{{6,}})",
+        r"(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|_KEY)=",
+    ),
+    _rule(
+        "password",
+        "passw passphrase pwd secret credential key token",
+        rf"""(?<!<redacted:){_NAMES}{_ASSIGN}(?:\\{{0,3}}"(?P<s>[^"\\\n]{{4,500}})|\\{{0,3}}'(?P<q>[^'\\\n]{{4,500}}))""",
+        rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
+        re.IGNORECASE,
+    ),
+    _rule(
+        "password",
+        "passw passphrase pwd secret credential key token",
+        rf"(?<!<redacted:){_NAMES}{_ASSIGN}{_NOT_CODE}(?P<s>(?=[^\d\s]*\d){_BARE}{{6,200}})",
+        rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
+        re.IGNORECASE,
+    ),
+)

@@ -1,0 +1,115 @@
+"""What a round may take from the spool: finished sessions that no earlier round took. Not their content."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from agent_evo_dagster.capture.fields import FieldError, at_of, parse
+from agent_evo_dagster.capture.types import FileSlice
+
+HOOKS = "hooks"
+LEGACY = "legacy"
+
+_OPENING = frozenset({"SessionStart", "UserPromptSubmit"})
+
+
+def available_slices(
+    spool: Path, taken: Sequence[FileSlice], *, now: datetime, quiet: timedelta, include_open: bool
+) -> list[FileSlice]:
+    """What can be read of each file beyond what `taken` covers, in the order of file names.
+
+    A file is ready when each session in it has ended (SessionEnd, and nothing begun after it), or when it was
+    quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
+    taken. A file that is shorter than what was taken of it is another file: it is taken from its start.
+    """
+    covered: dict[str, int] = {}
+    for part in taken:
+        covered[part.file] = max(covered.get(part.file, 0), part.end)
+    slices = []
+    for path in spool_files(spool):
+        name = path.relative_to(spool).as_posix()
+        start = covered.get(name, 0)
+        size = path.stat().st_size
+        if size == start:
+            continue
+        ready = _slice_of(path, name, start if size > start else 0, now - quiet, include_open)
+        if ready is not None:
+            slices.append(ready)
+    return slices
+
+
+def spool_files(spool: Path) -> Iterator[Path]:
+    """The event files of a spool: those of the hooks, then those of the older layout."""
+    yield from sorted((spool / HOOKS).glob("*.jsonl"))
+    yield from sorted((spool / LEGACY).glob("*/events.jsonl"))
+
+
+@dataclass(slots=True)
+class _Scan:
+    """What one pass over the new lines of a file tells."""
+
+    open_sessions: dict[str, bool] = field(default_factory=dict)  # session -> it has not ended
+    last_at: int | None = None
+    lines: int = 0
+    end: int = 0  # after the last whole line
+    digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+    tail: bytes = b""  # the last line, if it has no break
+
+    def add(self, line: bytes) -> None:
+        """Take in one line of the file."""
+        if not line.endswith(b"\n"):
+            self.tail = line
+            return
+        self.end += len(line)
+        self.digest.update(line)
+        self.note(line)
+
+    def note(self, line: bytes) -> None:
+        """Learn the session, its state and the time from a line; a broken one tells nothing."""
+        if line.isspace():
+            return
+        self.lines += 1
+        try:
+            record = parse(line)
+        except ValueError:
+            return
+        if not isinstance(record, dict):
+            return
+        hook = record.get("hook")
+        fields = hook if isinstance(hook, dict) else record
+        session, kind = str(fields.get("session_id")), fields.get("hook_event_name")
+        if kind == "SessionEnd":
+            self.open_sessions[session] = False
+        elif kind in _OPENING or session not in self.open_sessions:
+            self.open_sessions[session] = True
+        try:
+            at = at_of(record.get("captured_at") or record.get("timestamp"))
+        except FieldError:
+            return
+        self.last_at = at if self.last_at is None else max(at, self.last_at)
+
+
+def _slice_of(
+    path: Path, name: str, start: int, quiet_since: datetime, include_open: bool
+) -> FileSlice | None:
+    scan = _Scan(end=start)
+    with path.open("rb") as stream:
+        stream.seek(start)
+        for line in stream:
+            scan.add(line)
+        modified = os.fstat(stream.fileno()).st_mtime
+    limit = quiet_since.timestamp()
+    # A copied file is younger than what it holds: the records tell when it was last written.
+    recorded = modified if scan.last_at is None else min(modified, scan.last_at / 1e9)
+    # Files of the older layout are put into the spool as a whole; others may have a line in the making.
+    if scan.tail and (modified <= limit or name.startswith(f"{LEGACY}/")):
+        scan.end += len(scan.tail)
+        scan.digest.update(scan.tail)
+        scan.note(scan.tail)
+    ended = bool(scan.open_sessions) and not any(scan.open_sessions.values())
+    if not scan.lines or not (ended or recorded <= limit or include_open):
+        return None
+    return FileSlice(name, start, scan.end, scan.digest.hexdigest(), tuple(sorted(scan.open_sessions)))
