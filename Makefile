@@ -1,0 +1,93 @@
+# Everything that is run by hand, each target with its own set-up in a virtual environment. `make` lists them.
+#
+# PYTHON          interpreter that makes the environment (3.11 or later)
+# VENV            the environment (.venv)
+# AGENT_EVO_HOME  where rounds store everything (.agent_evo); DAGSTER_HOME lies in it unless set
+# ARGS            more arguments for the command of a target: make round ARGS='--count 3'
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup setup-dev round ui test test-slow test-e2e lint format definitions bench clean
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+TORCH ?= $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
+AGENT_EVO_HOME ?= .agent_evo
+override AGENT_EVO_HOME := $(abspath $(AGENT_EVO_HOME))
+DAGSTER_HOME ?= $(AGENT_EVO_HOME)/dagster
+override DAGSTER_HOME := $(abspath $(DAGSTER_HOME))
+ARGS ?=
+
+export AGENT_EVO_HOME DAGSTER_HOME
+# Nothing phones home, and nothing is fetched while it runs.
+export DAGSTER_DISABLE_TELEMETRY := 1
+export DO_NOT_TRACK := 1
+export HF_HUB_DISABLE_TELEMETRY := 1
+export HF_HUB_OFFLINE ?= 1
+# Threads that wait must not spin: two cores are shared by Dagster, its worker and the tests.
+export OMP_WAIT_POLICY ?= PASSIVE
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+setup: $(VENV)/.stamp ## Install what a round needs
+setup-dev: $(VENV)/.stamp-dev ## Install what the checks need as well
+
+round: $(VENV)/.stamp ## Run one whole evolution round, on the sample sessions if nothing was captured
+	@if [ -z "$$(find '$(AGENT_EVO_HOME)/spool' -name '*.jsonl' -print -quit 2>/dev/null)" ]; then \
+		$(BIN)/agent-evo import samples; fi
+	@$(BIN)/agent-evo rounds run $(ARGS)
+
+ui: $(VENV)/.stamp $(DAGSTER_HOME)/dagster.yaml ## Open Dagster's web interface on this machine
+	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 $(ARGS)
+
+test: $(VENV)/.stamp-dev ## Run the tests, without those that train for minutes or need a browser
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q $(ARGS)
+
+test-slow: $(VENV)/.stamp-dev ## Run the tests that train for minutes
+	@$(BIN)/python -m pytest -m slow --timeout 1800 $(ARGS)
+
+test-e2e: $(VENV)/.stamp-dev ## Run the tests that need a browser (Chromium on the PATH)
+	@$(BIN)/python -m pytest -m e2e --timeout 1800 $(ARGS)
+
+lint: $(VENV)/.stamp-dev ## Check style, types and import arrows
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/.stamp-dev ## Format the code and mend what ruff can mend
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+definitions: $(VENV)/.stamp $(DAGSTER_HOME)/dagster.yaml ## Check that Dagster loads the code location
+	@$(BIN)/dagster definitions validate -w workspace.yaml
+
+bench: $(VENV)/.stamp ## Measure: rounds over seeds against the control (takes long)
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" $(ARGS); done
+
+clean: ## Remove the environment and caches; what rounds stored is kept
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@test -n '$(PYTHON)' && $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Python 3.11 or later is needed; PYTHON is "$(PYTHON)". Name one: make PYTHON=/path/to/python3.11'; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+# torch comes first, by its plain name: resolved with the rest, a larger build may be chosen for it.
+$(VENV)/.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
+	@echo 'Installing into $(VENV): once, a few minutes.'
+	@$(PIP) -c constraints.txt '$(TORCH)'
+	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots]'
+	@touch $@
+
+$(VENV)/.stamp-dev: $(VENV)/.stamp
+	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots,dev]'
+	@touch $@
+
+$(DAGSTER_HOME)/dagster.yaml:
+	@mkdir -p $(@D) && cp deploy/dagster.yaml $@
