@@ -75,9 +75,16 @@ def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
     if not steps:
         return None
     names = sorted({name for step in steps for name in step["metrics"]})
-    columns = [dg.TableColumn("step", "int"), *(dg.TableColumn(name, "float") for name in names)]
+    columns = [dg.TableColumn("phase"), dg.TableColumn("step", "int")]
+    columns += [dg.TableColumn(name, "float") for name in names]
     records = [
-        dg.TableRecord({"step": step["step"], **{name: _finite(step["metrics"].get(name)) for name in names}})
+        dg.TableRecord(
+            {
+                "phase": step["phase"],
+                "step": step["step"],
+                **{name: _finite(step["metrics"].get(name)) for name in names},
+            }
+        )
         for step in steps
     ]
     return dg.MetadataValue.table(records, schema=dg.TableSchema(columns))
