@@ -10,7 +10,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_source, output_writes
 from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.manifest import with_active
-from agent_evo_dagster.skills.rules import COMPILED, stacked
+from agent_evo_dagster.skills.rules import COMPILED
 from agent_evo_dagster.skills.types import AdoptionReport, CompiledSkill, SkillSource
 
 # A patch file with one of these was adopted before: doing so again must not bring back what was taken out.
@@ -71,9 +71,8 @@ def _sorted_out(bank: SkillBank, patches: Sequence[Patch]) -> tuple[tuple[str, .
 
 def _with_patch(source: SkillSource, patch: Patch) -> SkillSource:
     """The source with one more active patch at the end."""
-    added = stacked(patch, source.patches)
     manifest = source.manifest.model_copy(update={"active": (*source.manifest.active, patch.id)})
-    return SkillSource(source.ref, source.document, manifest, (*source.patches, added), source.origin)
+    return SkillSource(source.ref, source.document, manifest, (*source.patches, patch), source.origin)
 
 
 def _compiled(

@@ -1,16 +1,13 @@
 """The application of patches to sections, in their order. Which patches may apply is decided in rules."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_evo_dagster.errors import ChangedSectionError
+from agent_evo_dagster.errors import ChangedSectionError, SkillBankError
+from agent_evo_dagster.patches.application import fitted_body, joined, patched_section
 from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.skills.sections import Free, SkillDocument
-
-_ENDS_BLANK = re.compile(r"(?:\n|\A)[ \t]*\r?\n\Z")
-_STARTS_BLANK = re.compile(r"[ \t]*\r?\n")
 
 
 @dataclass(frozen=True)
@@ -42,47 +39,34 @@ def apply_patches(document: SkillDocument, patches: Sequence[Patch], *, origin: 
     """
     sections = {section.name: section.text for section in document.sections()}
     inserted: dict[str, tuple[str, ...]] = {}
+    before: dict[str, list[Patch]] = {}
     for patch in patches:
-        name, text = patch.target_section, sections[patch.target_section]
-        found = section_hash(text)
-        if found != patch.base_hash:
-            raise ChangedSectionError(
-                f"patch {patch.id} was made against another text of section {name!r} in {origin}: "
-                f"it expects {patch.base_hash[:12]}, the section as compiled before it is {found[:12]}. "
-                f"Propose the patch again for the text as it is now, or list the patch under `disabled` "
-                f"in manifest.yaml."
-            )
-        body = ended(_fitted(patch.body, text))
-        if patch.action == "replace":
-            sections[name] = body
-        elif patch.action == "append":
-            sections[name] = joined(text, body)
-        elif patch.action == "prepend":
-            sections[name] = joined(body, text)
-        else:
-            inserted[name] = (*inserted.get(name, ()), body)
+        name = patch.target_section
+        _check_base(patch, sections[name], before.setdefault(name, []), origin)
+        if patch.action == "insert_after":
+            inserted[name] = (*inserted.get(name, ()), fitted_body(sections[name], patch))
+        sections[name] = patched_section(sections[name], patch)
+        before[name].append(patch)
     return Patched(document, sections, inserted)
 
 
-def joined(first: str, second: str) -> str:
-    """Both texts with a blank line between them, unless one already brings it."""
-    if not first.strip():
-        return first + second
-    first = ended(first)
-    if not second or _ENDS_BLANK.search(first) or _STARTS_BLANK.match(second):
-        return first + second
-    return first + ("\r\n" if first.endswith("\r\n") else "\n") + second
-
-
-def ended(text: str) -> str:
-    """`text` with a line end, so that what follows begins a line."""
-    if not text or text.endswith("\n"):
-        return text
-    return text + ("\r\n" if "\r\n" in text else "\n")
-
-
-def _fitted(body: str, section: str) -> str:
-    """A body with LF alone takes the line ends of a section that has CRLF throughout."""
-    if "\r\n" in body or not section.count("\n") or section.count("\r\n") != section.count("\n"):
-        return body
-    return body.replace("\n", "\r\n")
+def _check_base(patch: Patch, text: str, before: Sequence[Patch], origin: str) -> None:
+    """A patch meets the text it was made against, or stands in for the one that changed it."""
+    found = section_hash(text)
+    if found == patch.base_hash:
+        return
+    what = f"patch {patch.id} (section {patch.target_section!r} of {origin})"
+    for other in before:
+        if patch.action == other.action == "replace" and other.base_hash == patch.base_hash:
+            if other is before[-1] and other.id in patch.supersedes:
+                return
+            raise SkillBankError(
+                f"{what} and patch {other.id} both replace that section, made against the same text. "
+                f"List one under `disabled` in manifest.yaml, or put the later one right after the other "
+                f"and let it say `supersedes: [{other.id}]`."
+            )
+    raise ChangedSectionError(
+        f"{what} was made against another text: it expects {patch.base_hash[:12]}, the section as compiled "
+        f"before it is {found[:12]}. Propose the patch again for the text as it is now, or list it under "
+        f"`disabled` in manifest.yaml."
+    )

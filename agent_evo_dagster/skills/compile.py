@@ -14,7 +14,7 @@ from agent_evo_dagster.skills.apply import Patched, apply_patches
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.outputs import contained
-from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses, stacked
+from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses
 from agent_evo_dagster.skills.types import CompiledSkill, SkillSource
 
 
@@ -62,7 +62,7 @@ def with_extra(source: SkillSource, extra: Sequence[Patch]) -> list[Patch]:
     known = {patch.id for patch in patches}
     for patch in extra:
         if patch.skill == source.ref.name and patch.id not in known:
-            patches.append(stacked(patch, patches))
+            patches.append(patch)
             known.add(patch.id)
     return patches
 

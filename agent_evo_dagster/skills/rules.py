@@ -11,14 +11,6 @@ COMPILED = (PatchStatus.APPROVED, PatchStatus.ACTIVE)
 ActivePatches = Callable[[], Mapping[str, Patch]]
 
 
-def stacked(patch: Patch, before: Sequence[Patch]) -> Patch:
-    """A replace that follows another one of its section supersedes it: its base is the other's result."""
-    last = _last_replace(patch, before)
-    if patch.action != "replace" or last is None or last.id in patch.supersedes:
-        return patch
-    return patch.model_copy(update={"supersedes": (*patch.supersedes, last.id)})
-
-
 def check_statuses(source: SkillSource) -> None:
     """Only what was approved is compiled.
 
@@ -44,7 +36,7 @@ def check_patches(source: SkillSource, patches: Sequence[Patch], everywhere: Act
         where = f"{source.origin}: patch {patch.id} (section {patch.target_section!r})"
         before = patches[:position]
         _check_place(source, patch, where)
-        _check_replaces(patch, before, patches, where)
+        _check_supersedes(patch, before, patches, where)
         _check_conflicts(patch, patches, everywhere, where)
         _check_dependencies(patch, before, patches, everywhere, where)
 
@@ -64,28 +56,15 @@ def _check_place(source: SkillSource, patch: Patch, where: str) -> None:
         )
 
 
-def _last_replace(patch: Patch, before: Sequence[Patch]) -> Patch | None:
-    """The replace that decides the section's text when `patch` comes, if any."""
-    replaces = [
-        other
+def _check_supersedes(patch: Patch, before: Sequence[Patch], patches: Sequence[Patch], where: str) -> None:
+    """What a patch says to supersede is gone, or is an earlier replace that this replace covers."""
+    replaced = {
+        other.id
         for other in before
-        if other.action == "replace" and other.target_section == patch.target_section
-    ]
-    return replaces[-1] if replaces else None
-
-
-def _check_replaces(patch: Patch, before: Sequence[Patch], patches: Sequence[Patch], where: str) -> None:
-    """The last of two replaces does not win silently."""
-    last = _last_replace(patch, before)
-    if patch.action == "replace" and last is not None and last.id not in patch.supersedes:
-        raise SkillBankError(
-            f"{where} and patch {last.id} both replace that section. Disable one, or let the later one say "
-            f"`supersedes: [{last.id}]` and be made against the earlier one's result."
-        )
+        if patch.action == other.action == "replace" and other.target_section == patch.target_section
+    }
     for other in patches:
-        covered = patch.action == "replace" and other.action == "replace" and other in before
-        same = other.target_section == patch.target_section
-        if other.id in patch.supersedes and not (covered and same):
+        if other.id in patch.supersedes and other.id not in replaced:
             raise SkillBankError(
                 f"{where} supersedes patch {other.id}, which stays active and which it does not replace; "
                 f"list {other.id} under `disabled` in manifest.yaml."
