@@ -4,14 +4,22 @@ A placeholder is `<redacted:kind:xxxxxxxx>`; its last part is a keyed hash, so t
 placeholder and nobody without the key can test a guess. Redacting twice changes nothing.
 """
 
+import contextlib
 import hmac
+import os
 import re
+import secrets
 from collections.abc import Sequence
 from functools import cache, partial
+from pathlib import Path
 
 import polars as pl
 
 from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD
+from agent_evo_dagster.errors import CaptureError
+
+KEY_FILE = "redaction.key"
+KEY_BYTES = 32
 
 _MARK = "<redacted:"
 # Values that stand where a secret would, and are none.
@@ -91,3 +99,37 @@ def _is_none(secret: str) -> bool:
         or secret.lower() in _PLACEHOLDERS
         or _VARIABLE.fullmatch(secret) is not None
     )
+
+
+def load_key(home: Path) -> bytes:
+    """The key of `home`, made on the first call, so that one secret has one placeholder in all rounds.
+
+    Raises:
+        CaptureError: the key file cannot be used.
+    """
+    path = home / KEY_FILE
+    with contextlib.suppress(FileExistsError):
+        if not path.exists():
+            _create(path)
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise CaptureError(
+            f"{path} should hold a redaction key of {KEY_BYTES} bytes and holds {len(key)}. "
+            "Restore it from a backup, or delete it: secrets then get new placeholders from then on."
+        )
+    return key
+
+
+def _create(path: Path) -> None:
+    """Make the key visible in one step: of two processes, one wins and both read the same key."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(secrets.token_bytes(KEY_BYTES))
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.link(draft, path)
+    finally:
+        draft.unlink()
