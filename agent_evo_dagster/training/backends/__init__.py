@@ -1,0 +1,1 @@
+"""Training libraries behind a run, one file each."""

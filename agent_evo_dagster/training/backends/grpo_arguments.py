@@ -1,0 +1,48 @@
+"""The configuration as TRL's own arguments. One optimiser step is one micro-batch of all rollouts."""
+
+from pathlib import Path
+from typing import Any
+
+from agent_evo_dagster.training.config import TrainingConfig
+
+
+def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
+    """TRL's GRPOConfig. Nothing is saved, reported or shown by TRL itself: that is the worker's."""
+    from trl import GRPOConfig
+
+    batch = config.prompts_per_step * config.num_generations
+    return GRPOConfig(
+        output_dir=str(output_dir),
+        seed=config.seed,
+        max_steps=config.max_steps,
+        learning_rate=config.learning_rate,
+        lr_scheduler_type="constant_with_warmup",
+        warmup_steps=config.warmup_steps,
+        per_device_train_batch_size=batch,
+        gradient_accumulation_steps=1,
+        generation_batch_size=batch,
+        num_generations=config.num_generations,
+        num_iterations=config.num_iterations,
+        max_completion_length=config.max_completion_length,
+        temperature=config.temperature,
+        beta=config.beta,
+        epsilon=config.epsilon,
+        epsilon_high=config.epsilon_high,
+        loss_type=config.loss_type,
+        scale_rewards=config.scale_rewards,
+        max_grad_norm=config.max_grad_norm,
+        adam_beta2=config.adam_beta2,
+        weight_decay=0.0,
+        use_cpu=True,
+        bf16=False,
+        fp16=False,
+        gradient_checkpointing=False,
+        shuffle_dataset=False,  # the order of the problems is the task stream's
+        dataloader_num_workers=0,
+        logging_steps=1,
+        logging_nan_inf_filter=False,  # a NaN is reported, not replaced
+        log_completions=False,
+        report_to=[],
+        save_strategy="no",
+        disable_tqdm=True,
+    )

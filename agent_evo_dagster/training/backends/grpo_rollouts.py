@@ -1,0 +1,92 @@
+"""TRL's rollout and reward functions on our rollouts. A prompt is a task's id: the engine renders it."""
+
+import hashlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import polars as pl
+
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.environments.types import Environment
+from agent_evo_dagster.training.reporting import Monitor
+from agent_evo_dagster.training.rollout.engine import roll_out
+from agent_evo_dagster.training.rollout.frames import Origin, Scored, rollout_frame, summary
+from agent_evo_dagster.training.rollout.render import ChatRenderer
+from agent_evo_dagster.training.rollout.types import Limits, Sampling
+from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
+
+# TRL adds rewards up in float32. On this grid the sums are exact for groups of up to 256, so that a group
+# of equal rewards has a standard deviation and advantages of exactly 0: rounding noise over a tiny deviation
+# would otherwise become a gradient, which Adam scales up.
+GRID = 2**16
+
+Components = Mapping[str, float] | None
+
+
+class RolloutFunction:
+    """Called by TRL at each batch with the prompts of all groups; keeps what it made."""
+
+    def __init__(
+        self, environment: Environment, renderer: ChatRenderer, config: TrainingConfig, monitor: Monitor
+    ) -> None:
+        self._environment = environment
+        self._renderer = renderer
+        self._config = config
+        self._monitor = monitor
+        self._limits = Limits(config.max_turns, config.max_new_tokens, config.max_completion_length)
+        self._frames: list[pl.DataFrame] = []
+        self.latest: dict[str, float | None] = {}
+        self.timings: dict[str, float | None] = {}
+
+    def __call__(self, prompts: list[str], trainer: Any) -> dict[str, list[Any]]:
+        """Roll out one episode for each prompt (a task id, repeated for each generation)."""
+        model = trainer.accelerator.unwrap_model(trainer.model)
+        version = int(trainer.state.global_step)
+        episodes = [self._environment.episode(self._environment.task(task_id)) for task_id in prompts]
+        sampling = Sampling(self._config.temperature, batch_seed(self._config.seed, version))
+        began = time.perf_counter()
+        model.eval()
+        trajectories = roll_out(
+            model, self._renderer, episodes, self._limits, sampling, tick=self._monitor.tick
+        )
+        model.train()
+        rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]
+        self._keep(rollouts, version, time.perf_counter() - began)
+        return {
+            "prompt_ids": [list(trajectory.prompt_ids) for trajectory in trajectories],
+            "completion_ids": [trajectory.completion_ids for trajectory in trajectories],
+            "logprobs": [trajectory.logprobs for trajectory in trajectories],
+            "env_mask": [trajectory.response_mask for trajectory in trajectories],
+            "components": [score and dict(score.components) for score in (each.score for each in rollouts)],
+        }
+
+    def rollouts(self) -> pl.DataFrame:
+        """All rollouts so far, in ROLLOUT_SCHEMA."""
+        return pl.concat([ROLLOUT_SCHEMA.to_frame(), *self._frames])
+
+    def _keep(self, rollouts: list[Scored], version: int, seconds: float) -> None:
+        config = self._config
+        first_group = len(self._frames) * config.prompts_per_step
+        origin = Origin(version + 1, first_group, config.num_generations, version)
+        frame = rollout_frame(rollouts, origin, self._renderer)
+        self._frames.append(frame)
+        self.latest = summary(frame)
+        sampled = sum(rollout.trajectory.sampled for rollout in rollouts)
+        self.timings = {"rollout_seconds": seconds, "rollout_tokens_per_second": sampled / seconds}
+
+
+def batch_seed(seed: int, version: int) -> int:
+    """Seed of the batch that is sampled after `version` optimiser steps."""
+    digest = hashlib.sha256(f"rollout:{seed}:{version}".encode()).digest()
+    return int.from_bytes(digest[:7], "big")
+
+
+def reward_function(name: str) -> Callable[..., list[float | None]]:
+    """TRL's reward function for one component; None for a rollout without a score: it trains nothing."""
+
+    def component(components: list[Components], **_: Any) -> list[float | None]:
+        return [None if each is None else round(each[name] * GRID) / GRID for each in components]
+
+    component.__name__ = name
+    return component

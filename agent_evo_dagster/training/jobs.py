@@ -1,0 +1,100 @@
+"""The jobs of a worker: train, evaluate, probe. Each reads a request and writes below its run folder."""
+
+from pathlib import Path
+
+import polars as pl
+
+from agent_evo_dagster.errors import TrainingError
+from agent_evo_dagster.files import sha256_tree
+from agent_evo_dagster.training.backends.hf import train
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
+from agent_evo_dagster.training.environments.types import Environment
+from agent_evo_dagster.training.evaluate import evaluate
+from agent_evo_dagster.training.outcome import Outcome, write_frame
+from agent_evo_dagster.training.policy.checkpoints import load_policy, require_checkpoint, save_checkpoint
+from agent_evo_dagster.training.reporting import RunReporter, Unfiled
+from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
+from agent_evo_dagster.training.tool_calls.hermes import HermesFormat
+
+CHECKPOINT_FOLDER = "checkpoint"
+ROLLOUTS_FILE = "rollouts.parquet"
+EVALUATION_FILE = "evaluation.parquet"
+
+
+def check(request: WorkerRequest) -> None:
+    """Refuse a request that does not have what its job needs.
+
+    Raises:
+        TrainingError: says what is missing.
+    """
+    if request.job in ("evaluate", "probe") and request.evaluation is None:
+        raise TrainingError(f"The job {request.job!r} needs `evaluation`: which held-out tasks to run.")
+    if request.job == "evaluate" and request.checkpoint is None:
+        raise TrainingError("The job 'evaluate' needs `checkpoint`: the trained policy.")
+    if request.job == "probe" and request.probe is None:
+        raise TrainingError("The job 'probe' needs `probe`: the candidate, its seeds and steps.")
+    require_checkpoint(request.init_checkpoint)
+    if request.checkpoint is not None:
+        require_checkpoint(request.checkpoint)
+
+
+def run(request: WorkerRequest, reporter: RunReporter) -> Outcome:
+    """Do the job of a checked request."""
+    if request.job == "train":
+        return _train(request, reporter)
+    assert request.evaluation is not None
+    if request.job == "evaluate":
+        return _evaluate(request, request.evaluation, reporter)
+    assert request.probe is not None
+    return _probe(request, request.evaluation, request.probe, reporter)
+
+
+def _environment() -> Environment:
+    return ArithmeticEnvironment(HermesFormat())
+
+
+def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
+    reporter.phase("load")
+    policy = load_policy(request.init_checkpoint)
+    reporter.phase("train")
+    trained = train(policy, request.config, _environment(), reporter)
+    reporter.phase("save")
+    write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
+    saved = save_checkpoint(policy.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
+    return Outcome(trained.steps, policy.sha256, saved)
+
+
+def _evaluate(request: WorkerRequest, spec: EvaluationSpec, reporter: RunReporter) -> Outcome:
+    frames, environment = [], _environment()
+    before, after = request.init_checkpoint, request.checkpoint
+    for name, folder in (("before", before), ("after", after)):
+        reporter.phase(f"evaluate {name}")
+        policy = load_policy(folder)
+        frames.append(evaluate(policy, environment, spec, name=name, seed=spec.seed, tick=reporter.tick))
+    write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
+    return Outcome(0, _sha256(before), _sha256(after))
+
+
+def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, reporter: RunReporter) -> Outcome:
+    frames = []
+    for seed in probe.seeds:
+        for name, config in (("baseline", request.config), ("candidate", probe.candidate)):
+            reporter.phase(f"probe {name} seed {seed}")
+            arm = config.model_copy(update={"seed": seed, "max_steps": probe.steps})
+            frames.append(_arm(request.init_checkpoint, arm, spec, name, reporter))
+    write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
+    return Outcome(probe.steps, _sha256(request.init_checkpoint), None)
+
+
+def _arm(
+    init: Path | None, config: TrainingConfig, spec: EvaluationSpec, name: str, reporter: RunReporter
+) -> pl.DataFrame:
+    """Train one arm and evaluate it."""
+    policy, environment = load_policy(init), _environment()
+    train(policy, config, environment, Unfiled(reporter))
+    return evaluate(policy, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
+
+
+def _sha256(folder: Path | None) -> str:
+    return sha256_tree(require_checkpoint(folder))

@@ -1,0 +1,39 @@
+"""Choosing tokens from logits, reproducibly. No model, no episode."""
+
+from typing import TYPE_CHECKING
+
+from agent_evo_dagster.training.rollout.types import Sampling
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Sampler:
+    """Draws by inverting the distribution at uniform numbers fixed beforehand, one a row and position.
+
+    A row's tokens therefore do not depend on which other rows are still alive, and two policies that are
+    compared with the same seed meet the same luck.
+    """
+
+    def __init__(self, sampling: Sampling, rows: int, positions: int) -> None:
+        import torch
+
+        self._temperature = sampling.temperature
+        generator = torch.Generator().manual_seed(sampling.seed)
+        self._uniform = torch.rand(rows, positions, generator=generator, dtype=torch.float64)
+
+    def choose(self, logits: "Tensor", rows: list[int], position: int) -> tuple[list[int], list[float]]:
+        """Token and log-probability for each of `rows`; `logits` is [len(rows), vocabulary]."""
+        import torch
+
+        if not self._temperature:
+            tokens = logits.argmax(-1, keepdim=True)
+            logprobs = torch.log_softmax(logits.float(), -1)
+        else:
+            logprobs = torch.log_softmax(logits.float() / self._temperature, -1)
+            reached = logprobs.double().exp().cumsum(-1)
+            wanted = self._uniform[rows, position].to(reached.device)[:, None] * reached[:, -1:]
+            # right=True: the first token whose cumulative probability exceeds the number,
+            # which is never one of probability 0.
+            tokens = torch.searchsorted(reached, wanted, right=True).clamp_(max=logits.shape[-1] - 1)
+        return tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist()
