@@ -18,10 +18,10 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.files import replace_tree, write_atomic
+from agent_evo_dagster.training import process_environment
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
 from agent_evo_dagster.training.process_group import describe_exit, process_group
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
-from agent_evo_dagster.training.telemetry import OFFLINE_BY_DEFAULT, TELEMETRY_OFF
 
 WORKER_MODULE = "agent_evo_dagster.training.worker"
 REQUEST_FILE = "REQUEST.json"
@@ -77,13 +77,8 @@ def run_worker(
 def worker_environment(threads: int, extra: Mapping[str, str]) -> dict[str, str]:
     """The variables of a worker: this process's own, made repeatable and silent, then `extra`."""
     return {
-        **OFFLINE_BY_DEFAULT,
-        "TOKENIZERS_PARALLELISM": "false",
         **os.environ,
-        **TELEMETRY_OFF,
-        "OMP_NUM_THREADS": str(threads),
-        "OMP_WAIT_POLICY": "PASSIVE",  # spinning at barriers makes steps ten times slower on a busy machine
-        "PYTHONHASHSEED": "0",
+        **process_environment.variables(threads),
         "PYTHONUNBUFFERED": "1",  # the log's tail is all that a killed worker leaves
         **extra,
     }

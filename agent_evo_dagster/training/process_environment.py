@@ -13,10 +13,11 @@ DETERMINISTIC_AND_QUIET = {
 }
 
 
+def variables(threads: int) -> dict[str, str]:
+    """Offline, silent, `threads` CPU threads that sleep while they wait."""
+    return {**SETTINGS, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+
+
 def prepare(threads: int) -> None:
-    """Offline unless told otherwise, silent, with `threads` CPU threads that sleep while they wait."""
-    os.environ.update(TELEMETRY_OFF)
-    os.environ.update(DETERMINISTIC_AND_QUIET)
-    for name, value in OFFLINE_BY_DEFAULT.items():
-        os.environ.setdefault(name, value)
-    os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = str(threads)
+    """Set the variables in this process: a worker started by hand has them too."""
+    os.environ.update(variables(threads))
