@@ -18,8 +18,8 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.files import replace_tree, write_atomic
-from agent_evo_dagster.training import process_environment
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
+from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.process_group import describe_exit, process_group
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
@@ -66,22 +66,16 @@ def run_worker(
     command = [str(python or sys.executable), "-P", "-m", WORKER_MODULE, str(request_file)]
     with process_group(
         command,
-        env=worker_environment(request.config.threads, env),
+        env={
+            **training_environment(request.config.threads),
+            "PYTHONUNBUFFERED": "1",  # the log's tail is all that a killed worker leaves
+            **env,
+        },
         cwd=request.run_dir,  # stray relative paths of the backend stay in the run folder
         log=request.run_dir / LOG_FILE,
     ) as process:
         code = watch.until_exit(process)
     return _result(request, watch, code)
-
-
-def worker_environment(threads: int, extra: Mapping[str, str]) -> dict[str, str]:
-    """The variables of a worker: this process's own, made repeatable and silent, then `extra`."""
-    return {
-        **os.environ,
-        **process_environment.variables(threads),
-        "PYTHONUNBUFFERED": "1",  # the log's tail is all that a killed worker leaves
-        **extra,
-    }
 
 
 @contextlib.contextmanager

@@ -6,6 +6,7 @@ from agent_evo_dagster.training.telemetry import OFFLINE_BY_DEFAULT, TELEMETRY_O
 
 DETERMINISTIC_AND_QUIET = {
     "OMP_WAIT_POLICY": "PASSIVE",  # spinning threads starve their neighbours on a busy machine
+    "PYTHONHASHSEED": "0",  # read when an interpreter starts: it holds for what this process starts
     "TOKENIZERS_PARALLELISM": "false",
     "TRL_EXPERIMENTAL_SILENCE": "1",  # of rollout functions; the version of TRL is pinned
     "TRANSFORMERS_NO_ADVISORY_WARNINGS": "1",
@@ -13,11 +14,18 @@ DETERMINISTIC_AND_QUIET = {
 }
 
 
-def variables(threads: int) -> dict[str, str]:
-    """Offline, silent, `threads` CPU threads that sleep while they wait."""
-    return {**SETTINGS, "OMP_NUM_THREADS": str(threads), "MKL_NUM_THREADS": str(threads)}
+def training_environment(threads: int) -> dict[str, str]:
+    """This process's variables, made silent, offline unless told otherwise, with `threads` CPU threads."""
+    return {
+        **OFFLINE_BY_DEFAULT,
+        **os.environ,
+        **TELEMETRY_OFF,
+        **DETERMINISTIC_AND_QUIET,
+        "OMP_NUM_THREADS": str(threads),
+        "MKL_NUM_THREADS": str(threads),
+    }
 
 
 def prepare(threads: int) -> None:
-    """Set the variables in this process: a worker started by hand has them too."""
-    os.environ.update(variables(threads))
+    """Set them in this process: a worker that was started by hand has them too."""
+    os.environ.update(training_environment(threads))
