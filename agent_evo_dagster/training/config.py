@@ -29,8 +29,12 @@ class TrainingConfig(BaseModel):
     max_grad_norm: float = Field(1.0, gt=0, le=1000, description="Gradient clipping norm.")
     adam_beta2: float = Field(0.98, gt=0, lt=1, description="AdamW's second moment decay.")
     max_turns: int = Field(3, ge=1, le=64, description="Assistant turns in one rollout.")
-    max_new_tokens: int = Field(40, ge=1, le=32_768, description="Tokens that the policy may sample in a turn.")
-    max_completion_length: int = Field(96, ge=2, le=131_072, description="Tokens of all turns and tool results.")
+    max_new_tokens: int = Field(
+        40, ge=1, le=32_768, description="Tokens that the policy may sample in a turn."
+    )
+    max_completion_length: int = Field(
+        96, ge=2, le=131_072, description="Tokens of all turns and tool results."
+    )
     threads: int = Field(1, ge=1, le=1024, description="CPU threads of torch.")
     evaluation_tasks: int = Field(200, ge=2, le=100_000, description="Held-out problems of the report split.")
     evaluation_samples: int = Field(2, ge=1, le=256, description="Sampled rollouts of each held-out problem.")

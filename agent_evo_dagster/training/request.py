@@ -39,7 +39,9 @@ class WorkerRequest(BaseModel):
     job: Job
     run_dir: Path
     config: TrainingConfig
-    init_checkpoint: Path | None = Field(description="Folder in the HF layout; null: the embedded base policy.")
+    init_checkpoint: Path | None = Field(
+        description="Folder in the HF layout; null: the embedded base policy."
+    )
     checkpoint: Path | None = Field(None, description="evaluate: the trained policy, beside init_checkpoint.")
     evaluation: EvaluationSpec | None = Field(None, description="evaluate and probe: the held-out tasks.")
     probe: ProbeSpec | None = None
