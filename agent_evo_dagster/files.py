@@ -1,4 +1,4 @@
-"""Writing files so that a kill at any time leaves the old bytes or the new ones. No format, no meaning of content."""
+"""Writing files so that a kill at any time leaves the old bytes or the new ones. No formats."""
 
 import contextlib
 import fcntl
@@ -38,11 +38,11 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
+        Path(name).chmod(mode)
+        Path(name).replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+            Path(name).unlink()
         raise
 
 
@@ -51,11 +51,11 @@ def replace_tree(staged: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if target.exists():
         retired = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old-"))
-        os.replace(target, retired / "tree")
-        os.replace(staged, target)
+        target.replace(retired / "tree")
+        staged.replace(target)
         shutil.rmtree(retired)
         return
-    os.replace(staged, target)
+    staged.replace(target)
 
 
 @contextlib.contextmanager

@@ -143,6 +143,7 @@ def open_append(folder: str, name: str) -> int:
         from pathlib import Path
 
         Path(folder).mkdir(0o700, parents=True, exist_ok=True)
+        Path(folder, ".gitignore").write_text("*\n")  # what is captured may hold secrets
         return posix.open(folder + "/" + name, flags, 0o600)
 
 

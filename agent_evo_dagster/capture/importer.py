@@ -1,7 +1,7 @@
-"""Folders of recorded sessions become spool files: hook recordings and the older layout. Nothing is interpreted.
+"""Folders of recorded sessions become spool files: hook recordings, and the older layout. Not their meaning.
 
-Lines are copied as they are, broken ones too: what cannot be read is for the reader to count. Importing the same
-folder again adds nothing; importing one that has grown adds what is new.
+Lines are copied as they are, broken ones too: what cannot be read is for the reader to count. Importing the
+same folder again adds nothing; importing one that has grown adds what is new.
 """
 
 import fcntl
