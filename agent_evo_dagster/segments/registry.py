@@ -1,0 +1,49 @@
+"""The chain of segmenters: the shipped ones by name, a user's own by import path `package.module:Class`."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final
+
+from agent_evo_dagster.errors import SegmentError
+from agent_evo_dagster.segments.strategy import Segmenter
+
+SHIPPED: Final = {
+    "skill": "agent_evo_dagster.segments.skill:SkillSegmenter",
+    "free": "agent_evo_dagster.segments.free:FreeSegmenter",
+}
+DEFAULT_CHAIN: Final = ("skill", "free")
+
+
+def segmenters(chain: Sequence[str | Segmenter]) -> list[Segmenter]:
+    """The segmenters of a chain, in order; one that is given as an object is taken as it is.
+
+    Raises:
+        SegmentError: one cannot be loaded, or the chain is empty.
+    """
+    if not chain:
+        raise SegmentError("The chain of segmenters is empty. Name at least 'free', which takes every step.")
+    return [_load(item) if isinstance(item, str) else item for item in chain]
+
+
+def _load(name: str) -> Segmenter:
+    path = SHIPPED.get(name, name)
+    module, separator, attribute = path.partition(":")
+    if not separator:
+        raise SegmentError(
+            f"There is no segmenter {name!r}. Shipped: {', '.join(SHIPPED)}; "
+            "your own by import path, as 'package.module:Class'."
+        )
+    try:
+        made = getattr(import_module(module), attribute)()
+    except (ImportError, AttributeError, TypeError) as error:
+        raise SegmentError(
+            f"The segmenter {name!r} cannot be made: {error}. "
+            "Check that the module can be imported and that the class needs no arguments."
+        ) from error
+    if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "claim", None)):
+        raise SegmentError(
+            f"{name!r} is no segmenter: it needs a `name` and a method `claim(view, unclaimed)`; "
+            "see agent_evo_dagster.segments.strategy."
+        )
+    segmenter: Segmenter = made
+    return segmenter
