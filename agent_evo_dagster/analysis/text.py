@@ -36,3 +36,13 @@ def signed(value: float | None, digits: int = 2) -> str:
 def fixed(value: float | None, digits: int = 2) -> str:
     """A figure with fixed decimals: `0.52`."""
     return "n/a" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+
+
+def duration(seconds: float) -> str:
+    """A time span for people: `12 s`, `3 min 5 s`, `2 h 10 min`."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"

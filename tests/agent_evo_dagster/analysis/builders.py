@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
+from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, PATCH_SCHEMA
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA
@@ -134,3 +135,53 @@ def evaluation_frame(correct: Mapping[str, Sequence[bool]], mode: str = "sampled
         for task, right in enumerate(answers)
     ]
     return pl.DataFrame(rows, schema=EVALUATION_SCHEMA)
+
+
+def patch_frames(
+    decision: str = "approve", *, description: str = "Raise the learning rate fivefold."
+) -> dict[str, pl.DataFrame]:
+    """One patch of a setting, judged and decided, as the report's inputs name the frames."""
+    patch_id = "p-0123456789abcdef"
+    waits = decision == "wait"
+    patch = {
+        "patch_id": patch_id,
+        "group": "rllm",
+        "skill": "rllm-config",
+        "section": "optimisation",
+        "action": "replace",
+        "description": description,
+        "base_hash": "0" * 64,
+        "findings": ["f-00000000deadbeef"],
+        "settings": '{"learning_rate": [2e-05, 0.0001]}',
+        "diff": "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-learning_rate: {default: 2.0e-5}\n+learning_rate: {default: 1.0e-4}\n",
+        "document": "",
+    }
+    judged = {
+        "patch_id": patch_id,
+        "judge": "probe",
+        "verdict": "accept",
+        "reason": "better beyond the interval, no task worse beyond noise",
+        "n": 60,
+        "baseline": 0.25,
+        "candidate": 0.41,
+        "difference": 0.16,
+        "low": 0.09,
+        "high": 0.23,
+        "regressions": [],
+        "evidence": "{}",
+    }
+    decided = {
+        "patch_id": patch_id,
+        "diff_hash": "1" * 64,
+        "decision": decision,
+        "gate_verdict": "accept",
+        "by": None if waits else "policy:auto",
+        "reason": "policy is manual" if waits else "the gate accepted a patch of settings",
+        "decided_at": None if waits else START,
+        "record_hash": None if waits else "2" * 64,
+    }
+    return {
+        "patches": pl.DataFrame([patch], schema=PATCH_SCHEMA),
+        "patch_evaluation": pl.DataFrame([judged], schema=PATCH_EVALUATION_SCHEMA),
+        "patch_decisions": pl.DataFrame([decided], schema=PATCH_DECISION_SCHEMA),
+    }

@@ -1,0 +1,126 @@
+"""The report as Markdown: readable as plain text, pictures told by sparklines. No content of its own."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from agent_evo_dagster.analysis.display import one_line, visible
+from agent_evo_dagster.analysis.text import excerpt
+from agent_evo_dagster.analysis.views.page import FindingView, Page, PatchView, Table
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^=:@-])")
+_SHOWN_EVIDENCE = 3
+
+
+def render_markdown(page: Page) -> str:
+    """The whole report."""
+    parts: list[str] = [
+        f"# {plain(page.round_key)}: {plain(page.verdict.headline)}",
+        _bullets(map(plain, page.verdict.sentences)),
+        *_waiting(page.patches),
+        _bullets(
+            f"{plain(card.title)}: {plain(card.figure)} ({plain('; '.join(card.notes))})"
+            for card in page.cards
+        ),
+        _bullets(f"{plain(plot.title)}: {plain(plot.line)}" for plot in page.plots),
+        "## What was changed, and why",
+        *(part for patch in page.patches for part in _patch(patch)),
+        *_table(page.ledger),
+        "## What was found in training",
+        *_findings(page.training_findings),
+        "## What was found in sessions",
+        *_findings(page.session_findings),
+        *_section("Where calls failed", page.sessions),
+        *_section("The policy", page.policy),
+        *_section("What it ran with, and what it cost", page.provenance),
+        _bullets(f"{plain(name)}: {plain(value)}" for name, value in page.facts),
+        "## Look, repeat, undo",
+        _bullets(f"{plain(what)}: {code(command)}" for what, command in page.commands),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def plain(text: str) -> str:
+    """Text that Markdown and HTML leave as it is, on one line."""
+    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def code(text: str) -> str:
+    """A code span that its content cannot end."""
+    line = one_line(text)
+    fence = "`" * (_longest_run(line) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") or not line else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def fenced(text: str, language: str = "") -> str:
+    """A code block that its content cannot end."""
+    shown = visible(text).rstrip("\n")
+    fence = "`" * max(3, _longest_run(shown) + 1)
+    return f"{fence}{language}\n{shown}\n{fence}"
+
+
+def _longest_run(text: str) -> int:
+    return max((len(run) for run in re.findall("`+", text)), default=0)
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _section(title: str, tables: Sequence[Table]) -> list[str]:
+    return [f"## {title}", *(part for table in tables for part in _table(table))]
+
+
+def _table(table: Table) -> list[str]:
+    if not table.rows:
+        return [f"### {plain(table.caption)}", plain(table.empty)]
+    rules = ["---:" if column in table.numeric else "---" for column in range(len(table.columns))]
+    lines = [_cells(map(plain, table.columns)), _cells(rules)]
+    lines += [_cells(plain(cell) for cell in row) for row in table.rows]
+    return [f"### {plain(table.caption)}", "\n".join(lines)]
+
+
+def _cells(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _waiting(patches: Sequence[PatchView]) -> list[str]:
+    waiting = [patch for patch in patches if patch.commands]
+    lines = [
+        f"{plain(patch.target)}: {plain(patch.description)}\n"
+        + "\n".join(f"  - {code(command)}" for command in patch.commands)
+        for patch in waiting
+    ]
+    return ["**A person must decide:**", _bullets(lines)] if waiting else []
+
+
+def _patch(patch: PatchView) -> list[str]:
+    return [
+        f"### {plain(patch.patch_id)} for {plain(patch.target)}",
+        plain(patch.description),
+        _bullets(
+            [
+                *(f"{plain(name)}: {plain(old)} → {plain(new)}" for name, old, new in patch.changes),
+                f"Gate: {plain(patch.gate)}",
+                f"Decision: {plain(patch.decided)}",
+                f"Made from: {plain(', '.join(patch.findings) or 'no finding')}",
+            ]
+        ),
+        fenced(patch.diff, "diff"),
+    ]
+
+
+def _findings(findings: Sequence[FindingView]) -> list[str]:
+    return [_bullets(map(_finding, findings)) or "Nothing."]
+
+
+def _finding(finding: FindingView) -> str:
+    ids = [code(excerpt(item, 80)) for item in finding.evidence[:_SHOWN_EVIDENCE]]
+    more = len(finding.evidence) - len(ids)
+    hint = f"; hint: {plain(finding.hint)}" if finding.hint else ""
+    return (
+        f"**{plain(finding.severity)}** {plain(finding.kind)} ({code(finding.finding_id)}, "
+        f"{plain(finding.target)}, confidence {plain(finding.confidence)}): {plain(finding.summary)}{hint}; "
+        f"evidence: {', '.join(ids) or 'none'}{f' and {more} more' if more else ''}"
+    )

@@ -1,0 +1,167 @@
+"""Plots of the report, as SVG and PNG whose bytes depend on the data alone. No page, no judgement."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+import polars as pl
+
+from agent_evo_dagster.analysis.frames import select
+from agent_evo_dagster.analysis.text import fixed
+from agent_evo_dagster.analysis.views.page import Plot
+from agent_evo_dagster.extras import require
+
+_SIZE = (4.8, 3.1)  # inches: readable at the width of a phone
+_STYLE = {
+    "font.size": 10,
+    "font.family": "DejaVu Sans",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#5b6570",
+    "axes.labelcolor": "#1c2430",
+    "xtick.color": "#3a4450",
+    "ytick.color": "#3a4450",
+    "axes.grid": True,
+    "grid.color": "#e3e7ec",
+    "grid.linewidth": 0.8,
+    "svg.hashsalt": "agent-evo",
+    "svg.fonttype": "path",
+}
+_BLUE, _ORANGE, _GREY = "#1b5fa7", "#a84f00", "#5b6570"
+# Colour, marker, dashes and shift of each mode: told apart without colour too.
+_LOOK = {"sampled": (_BLUE, "o", "-", -0.03), "greedy": (_ORANGE, "s", "--", 0.03)}
+_BARS = "▁▂▃▄▅▆▇█"
+_Z95 = 1.96
+
+Point = tuple[int, float, float, float]  # number, accuracy, low, high
+
+
+def reward_by_step(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> Plot:
+    """Training reward of each step, with the interval of its mean over groups where rollouts are there."""
+    points = _reward_points(metrics, rollouts)
+    title = "Training reward by step"
+    if not points:
+        return _plot("reward_by_step", title, "No reward was logged.", "no reward was logged", _no_data)
+    (first, start, _), (last, end, _) = points[0], points[-1]
+    alt = f"Mean training reward by step: {fixed(start)} at step {first}, {fixed(end)} at step {last}."
+    bars = sparkline([mean for _, mean, _ in points])
+    line = f"{bars}  {fixed(start)} → {fixed(end)} over {len(points)} steps"
+    return _plot("reward_by_step", title, alt, line, partial(_draw_reward, points))
+
+
+def _draw_reward(points: Sequence[tuple[int, float, float]], axes: Any) -> None:
+    steps, means, halves = zip(*points, strict=True)
+    if any(halves):
+        low = [mean - half for mean, half in zip(means, halves, strict=True)]
+        high = [mean + half for mean, half in zip(means, halves, strict=True)]
+        axes.fill_between(steps, low, high, color=_BLUE, alpha=0.16, linewidth=0, label="95 % interval")
+    axes.plot(steps, means, color=_BLUE, marker="o", markersize=4, linewidth=1.8, label="mean reward")
+    axes.set_xlabel("training step")
+    axes.set_ylabel("reward")
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.legend(frameon=False, loc="best", fontsize=9)
+
+
+def _no_data(axes: Any) -> None:
+    axes.set_axis_off()
+    axes.text(0.5, 0.5, "no data", ha="center", va="center", color=_GREY, transform=axes.transAxes)
+
+
+def _reward_points(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> list[tuple[int, float, float]]:
+    """Step, mean reward, and half the width of its 95 % interval (0 where it is not known)."""
+    halves: dict[int, tuple[float, float]] = {}
+    if not rollouts.is_empty():
+        frame = select(rollouts, ("step", "group", "reward"), what="rollouts").filter(
+            pl.col("reward").is_finite()
+        )
+        groups = frame.group_by("step", "group").agg(pl.col("reward").mean())
+        spread = (pl.col("reward").std() / pl.len().sqrt() * _Z95).fill_null(0.0)
+        by_step = groups.group_by("step").agg(pl.col("reward").mean().alias("mean"), spread.alias("half"))
+        halves = {step: (mean, half) for step, mean, half in by_step.iter_rows()}
+    if metrics.is_empty():
+        return [(step, *halves[step]) for step in sorted(halves)]
+    logged = select(metrics, ("step", "name", "value"), what="metrics").filter(
+        (pl.col("name") == "reward") & pl.col("value").is_finite()
+    )
+    rewards = dict(logged.select("step", "value").iter_rows())
+    return [(step, rewards[step], halves.get(step, (0.0, 0.0))[1]) for step in sorted(rewards)]
+
+
+def accuracy_by_round(trend: pl.DataFrame) -> Plot:
+    """Held-out accuracy after each round, with intervals; the first point is before the first round known."""
+    curves = {mode: points for mode in _LOOK if (points := _curve(trend, mode))}
+    title = "Held-out accuracy by round"
+    if not curves:
+        return _plot("accuracy_by_round", title, "Nothing was evaluated.", "nothing was evaluated", _no_data)
+    means = {mode: [mean for _, mean, *_ in points] for mode, points in curves.items()}
+    alt = "; ".join(f"{mode} {', '.join(map(fixed, values))}" for mode, values in means.items())
+    lines = [
+        f"{mode} {sparkline(values, 0, 1)}  {' → '.join(map(fixed, values))}"
+        for mode, values in means.items()
+    ]
+    return _plot(
+        "accuracy_by_round",
+        title,
+        f"Held-out accuracy before the first round and after each: {alt}.",
+        "; ".join(lines),
+        partial(_draw_accuracy, curves),
+    )
+
+
+def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
+    for mode, points in curves.items():
+        colour, marker, dashes, shift = _LOOK[mode]
+        numbers, means, lows, highs = zip(*points, strict=True)
+        below = [mean - low for mean, low in zip(means, lows, strict=True)]
+        above = [high - mean for mean, high in zip(means, highs, strict=True)]
+        at = [number + shift for number in numbers]
+        axes.errorbar(
+            at, means, yerr=[below, above], color=colour, marker=marker, linestyle=dashes,
+            capsize=3, linewidth=1.8, markersize=5, label=mode,
+        )  # fmt: skip
+    ticks = sorted({number for points in curves.values() for number, *_ in points})
+    axes.set_xticks(ticks, ["start" if tick == ticks[0] else str(tick) for tick in ticks])
+    axes.set_xlim(ticks[0] - 0.3, ticks[-1] + 0.3)
+    axes.set_ylim(0, 1.02)
+    axes.set_xlabel("after round")
+    axes.set_ylabel("held-out accuracy, 95 % interval")
+    axes.legend(frameon=False, loc="best", fontsize=9)
+
+
+def _curve(trend: pl.DataFrame, mode: str) -> list[Point]:
+    """Number, accuracy, low, high: after each round, and before the first one known."""
+    known = trend.filter(pl.col("mode") == mode).sort("number")
+    figures = ["number", "accuracy", "accuracy_low", "accuracy_high"]
+    after = known.filter(pl.col("policy") == "after").select(figures).rows()
+    before = known.filter(pl.col("policy") == "before").head(1).select(figures).rows()
+    return [(number - 1, *rest) for number, *rest in before] + [tuple(row) for row in after]
+
+
+def sparkline(values: Sequence[float], low: float | None = None, high: float | None = None) -> str:
+    """The values as a line of bars, at most 40; the range is that of the values unless given."""
+    width = max(1, -(-len(values) // 40))
+    shown = [fmean(values[at : at + width]) for at in range(0, len(values), width)]
+    floor = min(shown, default=0.0) if low is None else low
+    top = max(shown, default=0.0) if high is None else high
+    span = top - floor
+    levels = [(value - floor) / span if span > 0 else 0.5 for value in shown]
+    return "".join(_BARS[min(7, max(0, int(level * 8)))] for level in levels)
+
+
+def _plot(name: str, title: str, alt: str, line: str, draw: Callable[[Any], None]) -> Plot:
+    matplotlib = require("matplotlib", extra="plots", feature="A plot of the report")
+    figures = require("matplotlib.figure", extra="plots", feature="A plot of the report")
+    with matplotlib.rc_context(_STYLE):
+        figure = figures.Figure(figsize=_SIZE, layout="constrained")
+        draw(figure.add_subplot())
+        svg = _bytes(figure, "svg", {"Date": None, "Creator": None})
+        png = _bytes(figure, "png", {"Software": None})
+    return Plot(name, title, alt, line, svg, png)
+
+
+def _bytes(figure: Any, kind: str, metadata: dict[str, None]) -> bytes:
+    stream = io.BytesIO()
+    figure.savefig(stream, format=kind, metadata=metadata, dpi=144)
+    return stream.getvalue()

@@ -1,0 +1,146 @@
+"""The report of a round: its inputs and its two forms. The words are in views, the look in templates."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from agent_evo_dagster.analysis.calls import read_calls
+from agent_evo_dagster.analysis.markdown import render_markdown
+from agent_evo_dagster.analysis.page_html import render_html
+from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
+from agent_evo_dagster.analysis.text import duration, number
+from agent_evo_dagster.analysis.views import findings as finding_view
+from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
+from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.verdict import verdict
+from agent_evo_dagster.errors import AnalysisError
+
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,120}")
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInputs:
+    """Everything that a report tells; frames have the schemas of their rooms, and may be empty.
+
+    Only what is deterministic, apart from `costs`: a report made again from the same frames has the same
+    bytes where the costs are the stored ones.
+    """
+
+    round_key: str
+    number: int
+    opened_at: datetime
+    request: str
+    seed: int
+    steps: pl.DataFrame
+    segments: pl.DataFrame
+    quarantine: pl.DataFrame
+    session_findings: pl.DataFrame
+    training_findings: pl.DataFrame
+    metrics: pl.DataFrame
+    rollouts: pl.DataFrame
+    evaluation: pl.DataFrame
+    patches: pl.DataFrame
+    patch_evaluation: pl.DataFrame
+    patch_decisions: pl.DataFrame
+    trend: pl.DataFrame  # TREND_SCHEMA of earlier rounds, see views.policy.trend_rows; may be empty
+    settings: pl.DataFrame  # name, value (JSON text), source, origin
+    compiled: pl.DataFrame  # name, sha256 of each skill
+    checkpoints: Mapping[str, str]  # name -> SHA-256
+    costs: Mapping[str, float]  # "wall_seconds", "cpu_seconds", "peak_memory_bytes", "tokens", ...
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report in both forms; figures are PNG files by name, the same that the HTML holds as SVG."""
+
+    markdown: str
+    html: str
+    figures: dict[str, bytes]
+
+
+def render_report(inputs: ReportInputs) -> Report:
+    """Write the report of one round.
+
+    Raises:
+        AnalysisError: a frame lacks a column, or the round key is none.
+        MissingExtraError: the packages for plots are not installed.
+    """
+    page = build_page(inputs)
+    return Report(render_markdown(page), render_html(page), {plot.name: plot.png for plot in page.plots})
+
+
+def build_page(inputs: ReportInputs) -> Page:
+    """What the report says, before it is written in either form."""
+    if not _KEY.fullmatch(inputs.round_key):
+        raise AnalysisError(
+            f"A report needs a round key of 1 to 120 letters, digits, '_', '.' and '-'; "
+            f"got {inputs.round_key!r}. Give the key that `agent-evo rounds list` shows."
+        )
+    patches = gate.patch_views(inputs.patches, inputs.patch_evaluation, inputs.patch_decisions)
+    trend, changes = _trend(inputs), policy.changes_of(inputs.evaluation)
+    return Page(
+        round_key=inputs.round_key,
+        facts=_facts(inputs),
+        verdict=verdict(patches, changes.get(("sampled", "accuracy"))),
+        cards=_cards(inputs, patches, changes),
+        plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
+        patches=patches,
+        ledger=gate.gate_ledger(inputs.patch_evaluation),
+        training_findings=finding_view.finding_views(inputs.training_findings, what="training findings"),
+        session_findings=finding_view.finding_views(inputs.session_findings, what="session findings"),
+        policy=(
+            policy.before_and_after(changes),
+            policy.trend_table(trend),
+            policy.rollout_table(inputs.rollouts),
+        ),
+        sessions=_session_tables(inputs),
+        provenance=(
+            provenance.cost_table(inputs.costs),
+            provenance.settings_table(inputs.settings),
+            provenance.hash_table(inputs.checkpoints, inputs.compiled),
+        ),
+        commands=provenance.commands(inputs.round_key, patches),
+    )
+
+
+def _trend(inputs: ReportInputs) -> pl.DataFrame:
+    this_round = policy.trend_rows(inputs.round_key, inputs.number, inputs.evaluation)
+    return policy.whole_trend(inputs.trend, this_round)
+
+
+def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
+        ("Seed", str(inputs.seed)),
+        ("Asked for", inputs.request or "nothing beyond the skills"),
+    )
+
+
+def _cards(inputs: ReportInputs, patches: tuple[PatchView, ...], changes: policy.Changes) -> tuple[Card, ...]:
+    calls = read_calls(inputs.steps, inputs.segments)
+    return (
+        policy.policy_card(changes),
+        gate.patch_card(patches),
+        sessions.session_card(inputs.steps, calls, inputs.session_findings.height),
+        _cost_card(inputs),
+    )
+
+
+def _cost_card(inputs: ReportInputs) -> Card:
+    wall, memory = inputs.costs.get("wall_seconds"), inputs.costs.get("peak_memory_bytes")
+    notes = [f"{number(memory / 2**30, 3)} GiB at the peak"] if memory is not None else []
+    notes.append(f"{inputs.rollouts.height} training rollouts")
+    return Card("Training", "not measured" if wall is None else duration(wall), tuple(notes))
+
+
+def _session_tables(inputs: ReportInputs) -> tuple[Table, ...]:
+    calls = read_calls(inputs.steps, inputs.segments)
+    return (
+        sessions.failures_by_signature(calls),
+        sessions.calls_by_tool(calls),
+        sessions.segments_by_skill(inputs.segments),
+        sessions.quarantined(inputs.quarantine),
+    )

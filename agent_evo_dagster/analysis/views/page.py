@@ -1,0 +1,96 @@
+"""The shape of a report: what both the HTML and the Markdown are written from. No content, no markup."""
+
+from dataclasses import dataclass, field
+
+Row = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of text under a caption; `numeric` are the columns that are set to the right."""
+
+    caption: str
+    columns: Row
+    rows: tuple[Row, ...]
+    numeric: frozenset[int] = frozenset()
+    empty: str = "None."
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One figure that a reader must not miss."""
+
+    title: str
+    figure: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The round in one line, and the sentences that give its figures."""
+
+    headline: str
+    sentences: tuple[str, ...]
+    tone: str  # "good" | "bad" | "even"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingView:
+    """A finding for people; its evidence are ids to look up."""
+
+    finding_id: str
+    severity: str
+    kind: str
+    summary: str
+    count: int
+    confidence: str
+    target: str
+    hint: str
+    evidence: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PatchView:
+    """A proposed patch with all that is known of it."""
+
+    patch_id: str
+    target: str
+    description: str
+    changes: tuple[tuple[str, str, str], ...]  # setting, old, new
+    findings: tuple[str, ...]
+    gate: str
+    decision: str  # "approve" | "reject" | "wait" | "none"
+    decided: str
+    diff: str
+    commands: tuple[str, ...]  # to type, while it waits
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A picture of a series: SVG and PNG of one drawing, its content in words, and in a line of bars."""
+
+    name: str
+    title: str
+    alt: str
+    line: str
+    svg: bytes = field(repr=False)
+    png: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A report."""
+
+    round_key: str
+    facts: tuple[tuple[str, str], ...]  # of the round: opened, seed, request
+    verdict: Verdict
+    cards: tuple[Card, ...]
+    plots: tuple[Plot, ...]
+    patches: tuple[PatchView, ...]
+    ledger: Table
+    training_findings: tuple[FindingView, ...]
+    session_findings: tuple[FindingView, ...]
+    policy: tuple[Table, ...]
+    sessions: tuple[Table, ...]
+    provenance: tuple[Table, ...]
+    commands: tuple[tuple[str, str], ...]  # what it does, the command

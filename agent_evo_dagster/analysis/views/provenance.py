@@ -1,0 +1,60 @@
+"""What a round cost, what it ran with, and how to make it again or undo it. No results."""
+
+import json
+import shlex
+from collections.abc import Mapping
+
+import polars as pl
+
+from agent_evo_dagster.analysis.frames import rows_of
+from agent_evo_dagster.analysis.text import number
+from agent_evo_dagster.analysis.views.page import PatchView, Table
+
+_SETTING_COLUMNS = ("name", "value", "source", "origin")
+
+
+def settings_table(settings: pl.DataFrame) -> Table:
+    """Every setting of the training run, with its source."""
+    rows = tuple(
+        (str(row["name"]), _value(row["value"]), str(row["source"]), str(row["origin"]))
+        for row in rows_of(settings, _SETTING_COLUMNS, what="settings")
+    )
+    columns = ("Setting", "Value", "Source", "Where")
+    return Table("Settings of the training run", columns, rows, frozenset({1}), "No run was configured.")
+
+
+def _value(text: object) -> str:
+    value = json.loads(text) if isinstance(text, str) else text
+    return number(value, 6) if isinstance(value, int | float | str) else str(value)
+
+
+def cost_table(costs: Mapping[str, float]) -> Table:
+    """What was measured of the cost, by name."""
+    rows = tuple((name, number(value, 4)) for name, value in sorted(costs.items()))
+    return Table("Cost", ("What", "Amount"), rows, frozenset({1}), "No cost was measured.")
+
+
+def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:
+    """The SHA-256 of checkpoints and of compiled skills."""
+    skills = [
+        (str(row["name"]), str(row["sha256"])) for row in rows_of(compiled, ("name", "sha256"), what="skills")
+    ]
+    rows = [("checkpoint", *item) for item in checkpoints.items()] + [("skill", *item) for item in skills]
+    columns = ("Kind", "Name", "SHA-256")
+    return Table("What was made, by content", columns, tuple(sorted(rows)), empty="Nothing was made.")
+
+
+def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str, str], ...]:
+    """What a reader may type next, each with what it does."""
+    key = shlex.quote(round_key)
+    undo = [
+        (f"Undo {patch.patch_id}", f"agent-evo skills rollback {shlex.quote(patch.patch_id)}")
+        for patch in patches
+        if patch.decision == "approve"
+    ]
+    return (
+        ("Show this round", f"agent-evo rounds show {key}"),
+        ("Make the whole round again", f"dagster asset materialize --select '*' --partition {key}"),
+        ("Make this report again", f"dagster asset materialize --select analysis_report --partition {key}"),
+        *undo,
+    )
