@@ -15,6 +15,19 @@ import dagster as dg
 from agent_evo_dagster.training.launch import run_worker, staged_run
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
+# What tells a person at a glance how a step went; the asset of metrics has them all.
+SHOWN = (
+    "reward",
+    "reward_std",
+    "rollout/accuracy",
+    "loss",
+    "kl",
+    "entropy",
+    "grad_norm",
+    "completions/mean_length",
+    "learning_rate",
+)
+
 
 class TrainerResource(dg.ConfigurableResource[Any]):
     """Runs training jobs with the interpreter `python` (null: this one); times are in seconds."""
@@ -65,7 +78,7 @@ def _pipes_session(context: dg.AssetExecutionContext) -> Iterator[dg.PipesSessio
 
 
 def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
-    """The messages of type `step` as a table, one row each; null if there are none.
+    """The messages of type `step` as a table, one row each, with the metrics in SHOWN; null if there are none.
 
     A value that is not finite is shown as null: Dagster stores NaN in a form that readers of JSON refuse.
     """
@@ -74,7 +87,7 @@ def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
     ]
     if not steps:
         return None
-    names = sorted({name for step in steps for name in step["metrics"]})
+    names = [name for name in SHOWN if any(name in step["metrics"] for step in steps)]
     columns = [dg.TableColumn("phase"), dg.TableColumn("step", "int")]
     columns += [dg.TableColumn(name, "float") for name in names]
     records = [

@@ -19,7 +19,7 @@ from dagster_pipes import open_dagster_pipes
 run_dir = pathlib.Path(json.loads(pathlib.Path(sys.argv[-1]).read_text())["run_dir"])
 with open_dagster_pipes() as pipes:
     pipes.log.info("two steps to go")
-    for step, metrics in enumerate([{{"reward": 0.25, "kl": math.nan}}, {{"reward": 0.5}}], start=1):
+    for step, metrics in enumerate([{{"reward": 0.25, "kl": math.nan, "num_tokens": 9}}, {{"reward": 0.5}}], start=1):
         pipes.report_custom_message({{"type": "step", "phase": "train", "step": step, "metrics": metrics}})
     if {fails}:
         raise RuntimeError("no luck")
@@ -61,8 +61,8 @@ def test_steps_reach_the_metadata_beside_the_asset_s_own(train):
     steps = materialization.metadata["steps"]
     assert isinstance(steps, dg.TableMetadataValue)
     assert [record.data for record in steps.records] == [
-        {"phase": "train", "step": 1, "kl": None, "reward": 0.25},
-        {"phase": "train", "step": 2, "kl": None, "reward": 0.5},
+        {"phase": "train", "step": 1, "reward": 0.25, "kl": None},
+        {"phase": "train", "step": 2, "reward": 0.5, "kl": None},
     ]
     assert materialization.metadata["total"].value == 2
 
