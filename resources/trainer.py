@@ -78,7 +78,7 @@ def _pipes_session(context: dg.AssetExecutionContext) -> Iterator[dg.PipesSessio
 
 
 def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
-    """The messages of type `step` as a table, one row each, with the metrics in SHOWN; null if there are none.
+    """The messages of type `step` as a table of the metrics in SHOWN, one row each; null if there are none.
 
     A value that is not finite is shown as null: Dagster stores NaN in a form that readers of JSON refuse.
     """

@@ -19,7 +19,8 @@ from dagster_pipes import open_dagster_pipes
 run_dir = pathlib.Path(json.loads(pathlib.Path(sys.argv[-1]).read_text())["run_dir"])
 with open_dagster_pipes() as pipes:
     pipes.log.info("two steps to go")
-    for step, metrics in enumerate([{{"reward": 0.25, "kl": math.nan, "num_tokens": 9}}, {{"reward": 0.5}}], start=1):
+    steps = [{{"reward": 0.25, "kl": math.nan, "num_tokens": 9}}, {{"reward": 0.5}}]
+    for step, metrics in enumerate(steps, start=1):
         pipes.report_custom_message({{"type": "step", "phase": "train", "step": step, "metrics": metrics}})
     if {fails}:
         raise RuntimeError("no luck")
