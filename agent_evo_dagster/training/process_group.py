@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from agent_evo_dagster.errors import WorkerError
 from agent_evo_dagster.training.orphan import PARENT_FD
 
 GRACE_SECONDS = 5.0
@@ -16,30 +17,45 @@ GRACE_SECONDS = 5.0
 def process_group(
     command: Sequence[str], *, env: Mapping[str, str], cwd: Path, log: Path
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Run `command` with its output in `log`. However the block is left, the group is then gone."""
+    """Run `command` with its output in `log`. However the block is left, the group is then gone.
+
+    Raises:
+        WorkerError: the command cannot be started.
+    """
     read_end, write_end = os.pipe()
     try:
-        with log.open("wb") as output:
-            process = subprocess.Popen(
-                command,
-                env={**env, PARENT_FD: str(read_end)},
-                cwd=cwd,
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-                pass_fds=(read_end,),
-            )
-        os.close(read_end)
-        read_end = -1
+        try:
+            process = _start(command, {**env, PARENT_FD: str(read_end)}, cwd, log, read_end)
+        finally:
+            os.close(read_end)
         try:
             yield process
         finally:
             _end(process)
     finally:
-        if read_end >= 0:
-            os.close(read_end)
         os.close(write_end)
+
+
+def _start(
+    command: Sequence[str], env: Mapping[str, str], cwd: Path, log: Path, inherited: int
+) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        try:
+            return subprocess.Popen(
+                command,
+                env=env,
+                cwd=cwd,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=(inherited,),
+            )
+        except OSError as error:
+            raise WorkerError(
+                f"The worker's Python {command[0]!r} cannot be started ({error.strerror}). "
+                "AGENT_EVO_TRAINER_PYTHON names it; it is a Python with agent-evo-dagster[hf] installed."
+            ) from error
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

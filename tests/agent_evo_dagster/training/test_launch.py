@@ -117,6 +117,11 @@ def test_a_worker_killed_from_outside_is_told_by_the_name_of_the_signal(worker, 
         run(request_, worker("os.kill(os.getpid(), signal.SIGKILL)"))
 
 
+def test_a_python_that_is_not_there_is_told_with_the_setting_that_names_it(request_, tmp_path):
+    with pytest.raises(WorkerError, match=r"nowhere.*No such file.*AGENT_EVO_TRAINER_PYTHON"):
+        run(request_, tmp_path / "nowhere")
+
+
 def test_an_exit_without_a_result_is_an_error(worker, request_):
     with pytest.raises(WorkerError, match=r"without result\.json"):
         run(request_, worker("pass"))
