@@ -19,6 +19,7 @@ from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import DecisionRecord
 from agent_evo_dagster.patches.review import Review, find_review, reviews
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
 
 app = typer.Typer(
     name="patches", help="List, show, approve and reject what rounds propose.", no_args_is_help=True
@@ -34,7 +35,7 @@ _Override = Annotated[bool, typer.Option("--override", help="Approve against the
 def list_patches() -> None:
     """Show every proposed patch with the gate's verdict and the decision."""
     ledger = _ledger()
-    found = reviews(_settings().warehouse, ledger)
+    found = reviews(Warehouse(_settings().warehouse), ledger)
     if not found:
         typer.echo("No round has proposed a patch yet. Run one: agent-evo rounds run")
         return
@@ -79,7 +80,7 @@ def _ledger() -> Ledger:
 
 
 def _find(patch_id: str) -> Review:
-    return find_review(reviews(_settings().warehouse, _ledger()), patch_id)
+    return find_review(reviews(Warehouse(_settings().warehouse), _ledger()), patch_id)
 
 
 def _confirm(record: DecisionRecord) -> None:

@@ -3,16 +3,14 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
-import polars as pl
-
-from agent_evo_dagster.errors import DecisionError, PatchError
+from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.evidence import GateEvidence
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import DecisionRecord
 from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.warehouse import Warehouse
 
 _ROUND = re.compile(r"round-([0-9]{1,9})")
 
@@ -41,19 +39,19 @@ class Review:
         return PatchStatus.PROPOSED if self.evidence is None else PatchStatus.EVALUATED
 
 
-def reviews(warehouse: Path, ledger: Ledger) -> list[Review]:
-    """Every patch that a round in `warehouse` proposes, in the order of rounds, each once.
+def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
+    """Every patch that a round in `store` proposes, in the order of rounds, each once.
 
     Raises:
         DecisionError: the ledger's chain is broken.
-        PatchError: a stored file that is not what a round writes.
+        PatchError: a stored row whose columns do not belong together.
     """
     verdicts = ledger.verdicts()
     found: dict[str, Review] = {}
-    for path in _rounds(warehouse / "skill_patches"):
-        judged = _evidence(warehouse / "patch_evaluation" / path.name)
-        for row in _read(path).iter_rows(named=True):
-            review = _review(path.stem, row, judged, verdicts, ledger)
+    for key in _rounds(store):
+        judged = _evidence(store, key)
+        for row in store.read(["skill_patches"], key).iter_rows(named=True):
+            review = _review(key, row, judged, verdicts, ledger)
             found.pop(review.patch.id, None)
             found[review.patch.id] = review
     return list(found.values())
@@ -93,23 +91,15 @@ def _review(
     )
 
 
-def _rounds(folder: Path) -> list[Path]:
-    """The files of rounds in `folder`, by number."""
-    numbered = [(found, path) for path in folder.glob("*.parquet") if (found := _ROUND.fullmatch(path.stem))]
-    return [path for found, path in sorted(numbered, key=lambda pair: int(pair[0][1]))]
+def _rounds(store: Warehouse) -> list[str]:
+    """The rounds that propose patches, by number."""
+    keys = store.rounds(["skill_patches"])
+    numbered = [(int(found[1]), key) for key in keys if (found := _ROUND.fullmatch(key))]
+    return [key for _, key in sorted(numbered)]
 
 
-def _evidence(path: Path) -> dict[str, GateEvidence]:
-    if not path.is_file():
+def _evidence(store: Warehouse, round_key: str) -> dict[str, GateEvidence]:
+    if round_key not in store.rounds(["patch_evaluation"]):
         return {}
-    rows = _read(path).select("patch_id", "evidence").iter_rows()
+    rows = store.read(["patch_evaluation"], round_key).select("patch_id", "evidence").iter_rows()
     return {patch_id: GateEvidence.model_validate_json(text) for patch_id, text in rows}
-
-
-def _read(path: Path) -> pl.DataFrame:
-    try:
-        return pl.read_parquet(path)
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise PatchError(
-            f"{path} cannot be read as a round's Parquet file: {error}. Run its round again."
-        ) from error

@@ -1,0 +1,178 @@
+"""`agent-evo patches`: looking at proposals and deciding on them."""
+
+import re
+from datetime import UTC, datetime
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from agent_evo_dagster.analysis.types import FINDING_SCHEMA
+from agent_evo_dagster.cli.patches import app
+from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.gate import judge_patches
+from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.warehouse import Warehouse
+from tests.agent_evo_dagster.patches.material import GROUPS, OPENED, SECTIONS, hint, rollouts
+
+runner = CliRunner()
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))
+    monkeypatch.delenv("AGENT_EVO_BANK", raising=False)
+    monkeypatch.setenv("COLUMNS", "250")
+    return tmp_path
+
+
+@pytest.fixture
+def ledger(home):
+    return ledger_of(home / "skill_bank")
+
+
+def a_round(home, ledger, key="round-0001", setting="learning_rate", *, rows=None, why="flat reward"):
+    """Store one proposed patch as a round does, judged by `rows`."""
+    finding = {
+        "finding_id": "f-1",
+        "severity": "warning",
+        "confidence": 0.5,
+        "count": 1,
+        "target_skill": "rllm-config",
+    }
+    findings = pl.DataFrame([{**finding, "hint": hint(setting, why=why)}], schema=FINDING_SCHEMA)
+    options = {"round_key": key, "created": OPENED, "ledger": ledger}
+    (patch,) = propose_patches(findings, SECTIONS, GROUPS, **options).patches
+    store, frame = Warehouse(home / "warehouse"), to_frame([patch], SECTIONS)
+    store.write(["skill_patches"], key, frame)
+    if rows is not None:
+        store.write(["patch_evaluation"], key, judge_patches(frame, {patch.id: rows}))
+    return patch.id
+
+
+def good():
+    return rollouts([0.25] * 40, [0.75] * 40)
+
+
+def flat():
+    return rollouts([0.5] * 40, [0.5] * 40)
+
+
+def run(*arguments):
+    result = runner.invoke(app, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_list_without_rounds_says_what_to_do(home):
+    assert "agent-evo rounds run" in run("list").output
+
+
+def test_list_shows_every_patch_with_verdict_and_status(home, ledger):
+    first = a_round(home, ledger, rows=good())
+    second = a_round(home, ledger, "round-0002", "temperature")
+    run("approve", first, "--by", "Ada", "--reason", "good")
+    lines = run("list").output.splitlines()
+    (one,) = [line for line in lines if first in line]
+    (two,) = [line for line in lines if second in line]
+    assert re.search(r"round-0001.*rllm-config#optimisation.*2e-05 -> 0.0001.*accept.*approved.*Ada", one)
+    assert re.search(r"round-0002.*not judged.*proposed", two)
+
+
+def test_show_has_diff_evidence_and_both_commands(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    output = run("show", patch_id).output
+    for part in (
+        "+learning_rate: {default: 0.0001",
+        "gate: accept",
+        "f-1",
+        f"approve {patch_id}",
+        f"reject {patch_id}",
+    ):
+        assert part in output
+
+
+def test_approve_records_and_says_what_comes_next(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    before = datetime.now(UTC)
+    output = run("approve", patch_id[:6], "--by", "Ada", "--reason", "good evidence").output
+    assert "agent-evo rounds run round-0001 --only adopt" in output
+    record = ledger.decision(patch_id)
+    assert (record.by, record.reason, record.decision, record.override) == (
+        "Ada",
+        "good evidence",
+        "approve",
+        False,
+    )
+    assert before <= record.at <= datetime.now(UTC)
+    assert "decision: approve by Ada" in run("show", patch_id).output
+
+
+def test_approving_against_the_gate_needs_override_and_shows_it(home, ledger):
+    patch_id = a_round(home, ledger, rows=flat())
+    with pytest.raises(DecisionError, match="--override"):
+        run("approve", patch_id, "--by", "Ada", "--reason", "I know better")
+    output = run("approve", patch_id, "--by", "Ada", "--reason", "I know better", "--override").output
+    assert "against the gate" in output
+    assert ledger.decision(patch_id).override
+    assert "against the gate" in run("show", patch_id).output
+
+
+def test_reject_is_final(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    assert "rejected by Ada" in run("reject", patch_id, "--by", "Ada", "--reason", "no").output
+    with pytest.raises(DecisionError, match="Ada decided 'reject'"):
+        run("approve", patch_id, "--by", "Bob", "--reason", "yes")
+
+
+def test_name_and_reason_are_required(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    assert runner.invoke(app, ["approve", patch_id, "--by", "Ada"]).exit_code == 2
+    assert runner.invoke(app, ["reject", patch_id, "--reason", "x"]).exit_code == 2
+    assert ledger.records() == ()
+
+
+def test_an_unknown_id_lists_the_known_ones(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    for wrong in ("p-zzz", ""):
+        with pytest.raises(DecisionError, match=f"No patch begins with .*{patch_id}"):
+            run("show", wrong)
+
+
+def test_an_id_that_several_begin_with_lists_them(home, ledger):
+    ids = [a_round(home, ledger), a_round(home, ledger, "round-0002", "temperature")]
+    with pytest.raises(DecisionError, match="2 patches begin with 'p-'") as caught:
+        run("show", "p-")
+    assert all(patch_id in str(caught.value) for patch_id in ids)
+
+
+def test_rounds_are_in_order_of_their_numbers(home, ledger):
+    a_round(home, ledger, "round-10000", "temperature")
+    a_round(home, ledger, "round-9999", "learning_rate")
+    lines = [line for line in run("list").output.splitlines() if "round-" in line]
+    assert ["round-9999" in line for line in lines] == [True, False]
+
+
+def test_a_patch_that_two_rounds_propose_is_shown_once(home, ledger):
+    patch_id = a_round(home, ledger, rows=flat())
+    a_round(home, ledger, "round-0002", rows=good())
+    lines = [line for line in run("list").output.splitlines() if patch_id in line]
+    assert len(lines) == 1
+    assert "round-0002" in lines[0]
+
+
+def test_hostile_text_does_not_reach_the_terminal(home, ledger):
+    patch_id = a_round(home, ledger, rows=good(), why="[red]x[/red] \x1b[2J cleared")
+    for output in (run("show", patch_id).output, run("list").output):
+        assert "\x1b[2J" not in output
+    assert "[red]x[/red]" in run("show", patch_id).output
+
+
+def test_a_torn_ledger_is_reported(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    run("approve", patch_id, "--by", "Ada", "--reason", "good")
+    with ledger.path.open("ab") as stream:
+        stream.write(b'{"torn')
+    assert "never finished" in run("list").output
