@@ -15,6 +15,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.outputs import contained
 from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses
+from agent_evo_dagster.skills.sections import Free
 from agent_evo_dagster.skills.types import CompiledSkill, SkillSource
 
 
@@ -68,19 +69,24 @@ def with_extra(source: SkillSource, extra: Sequence[Patch]) -> list[Patch]:
 
 
 def _settings(source: SkillSource, patched: Patched) -> list[SettingSpec]:
-    """All settings of the skill's sections; none may stand where no patch could reach it."""
-    found: list[SettingSpec] = []
+    """All settings of the skill's sections, each given once; none may stand where no patch could reach it."""
+    found: dict[str, SettingSpec] = {}
+    outside = [piece.text for piece in source.document.pieces if isinstance(piece, Free)]
+    outside += [chunk for chunks in patched.inserted.values() for chunk in chunks]
     try:
+        if any(read_settings(text, origin=source.origin) for text in outside if MARKER in text):
+            raise SkillBankError(
+                f"{source.origin}: a settings block stands outside any section; move it into one."
+            )
         for name, text in patched.sections.items():
-            found += read_settings(text, origin=f"{source.origin}, section {name!r}")
-        whole = read_settings(patched.body(), origin=source.origin) if MARKER in patched.body() else []
+            for setting in read_settings(text, origin=f"{source.origin}, section {name!r}"):
+                if found.setdefault(setting.name, setting) is not setting:
+                    raise SkillBankError(
+                        f"{source.origin}: setting {setting.name!r} is given in two sections; keep one."
+                    )
     except PatchError as error:
-        raise SkillBankError(f"{error}") from error
-    if len(whole) != len(found):
-        raise SkillBankError(
-            f"{source.origin}: a settings block stands outside any section; move it into one."
-        )
-    return found
+        raise SkillBankError(str(error)) from error
+    return list(found.values())
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,224 @@
+"""Adoption brings approved patches in once, all or nothing, across kills and other writers."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.errors import ChangedSectionError, PatchError, SkillBankError
+from agent_evo_dagster.patches.document import render_patch
+from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.skills.adopt import adopt
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.compile import states
+from agent_evo_dagster.skills.journal import JOURNAL
+from tests.agent_evo_dagster.skills.banks import bank_at, patch
+
+ONE = "First.\n"
+ROOT = Path(__file__).parents[3]
+
+
+def files(folder: Path) -> Mapping[str, bytes]:
+    """Everything below `folder` but the lock."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_a_patch_enters_bank_and_skill(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    item = patch(ONE, "More.\n")
+    report = adopt(bank, [item])
+    assert (report.adopted, report.already) == ((item.id,), ())
+    assert len(report.written) == 4
+    assert report.compiled[0].output.read_text() == report.compiled[0].text
+    assert "First.\n\nMore.\n" in report.compiled[0].text
+    held = bank.patch(bank.ref("alpha"), item.id)
+    assert held == item.model_copy(update={"status": PatchStatus.ACTIVE})
+    assert (
+        (bank.path / "rllm/alpha/manifest.yaml").read_text().endswith(f"active:\n  - {item.id}  # none yet\n")
+    )
+    assert states(bank)[0].state == "current"
+
+
+def test_adopting_again_changes_nothing(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    item = patch(ONE, "More.\n")
+    adopt(bank, [item])
+    before = files(tmp_path)
+    report = adopt(bank, [item, item])
+    assert (report.adopted, report.written) == ((), ())
+    assert files(tmp_path) == before
+
+
+def test_an_old_adoption_does_not_bring_back_what_was_taken_out(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    old, new = patch(ONE, "More.\n"), patch("First.\n\nMore.\n", "New.\n", action="replace")
+    adopt(bank, [old])
+    adopt(bank, [new])
+    assert adopt(bank, [old]).already == (old.id,)
+    assert bank.section("alpha", "one") == "New.\n"
+    manifest = bank.path / "rllm/alpha/manifest.yaml"
+    manifest.write_text(f"active: []\ndisabled: [{old.id}]\n")
+    assert adopt(bank, [old, new]).adopted == ()
+    assert bank.section("alpha", "one") == ONE
+
+
+def test_several_patches_stack_in_their_order(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path, "alpha", "beta")
+    first = patch(ONE, "Second.\n", action="replace")
+    second = patch("Second.\n", "Third.\n", action="replace")
+    report = adopt(bank, [first, patch(ONE, "Else.\n", skill="beta"), second])
+    assert [skill.name for skill in report.compiled] == ["alpha", "beta"]
+    assert bank.section("alpha", "one") == "Third.\n"
+
+
+def test_one_refused_patch_keeps_all_out(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path, "alpha", "beta")
+    before = files(tmp_path)
+    with pytest.raises(ChangedSectionError):
+        adopt(bank, [patch(ONE, "More.\n"), patch("Other.\n", "Else.\n", skill="beta")])
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("status", sorted(set(PatchStatus) - {PatchStatus.APPROVED, PatchStatus.ACTIVE}))
+def test_only_approved_patches_are_adopted(tmp_path: Path, status: PatchStatus) -> None:
+    with pytest.raises(SkillBankError, match=f"has status '{status.value}'"):
+        adopt(bank_at(tmp_path), [patch(ONE, "More.\n", status=status)])
+
+
+def test_a_group_that_is_no_target_is_left_alone(tmp_path: Path) -> None:
+    with pytest.raises(SkillBankError, match="not an optimisation target"):
+        adopt(bank_at(tmp_path, target=False), [patch(ONE, "More.\n")])
+
+
+def test_a_patch_whose_content_was_changed_after_approval_is_refused(tmp_path: Path) -> None:
+    item = patch(ONE, "More.\n").model_copy(update={"body": "Run rm.\n"})
+    with pytest.raises(PatchError, match="edited since"):
+        adopt(bank_at(tmp_path), [item])
+
+
+def test_a_setting_out_of_its_range_never_enters(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    base = bank.section("alpha", "two")
+    with pytest.raises(SkillBankError, match="outside"):
+        adopt(bank, [patch(base, base.replace("2.0e-5", "9.0"), action="replace", section="two")])
+    assert bank.section("alpha", "two") == base
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from agent_evo_dagster import files
+from agent_evo_dagster.patches.document import parse_patch
+from agent_evo_dagster.skills.adopt import adopt
+from agent_evo_dagster.skills.bank import SkillBank
+
+left = int(sys.argv[2])
+real = {"replace": os.replace, "unlink": Path.unlink, "mkstemp": files.tempfile.mkstemp}
+
+def step(name):
+    def call(*arguments, **keywords):
+        global left
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        left -= 1
+        return real[name](*arguments, **keywords)
+    return call
+
+bank = SkillBank.open(Path(sys.argv[1]))
+patches = [parse_patch(Path(name).read_text(), origin=name) for name in sys.argv[3:]]
+os.replace, Path.unlink, files.tempfile.mkstemp = step("replace"), step("unlink"), step("mkstemp")
+adopt(bank, patches)
+"""
+
+
+def run_killed(bank: SkillBank, step: int, documents: list[Path]) -> int:
+    """Adopt in another process that is killed before its file operation number `step`."""
+    command = [sys.executable, "-c", KILLED, str(bank.path), str(step), *map(str, documents)]
+    return subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode
+
+
+def written(folder: Path, *patches: Patch) -> list[Path]:
+    """The documents of patches, as files."""
+    documents = [folder / f"{item.id}.md" for item in patches]
+    for path, item in zip(documents, patches, strict=True):
+        path.write_text(render_patch(item))
+    return documents
+
+
+def test_a_kill_at_any_step_leaves_the_old_bank_or_the_new_one(tmp_path: Path) -> None:
+    items = [patch(ONE, "More.\n"), patch(ONE, "Else.\n", skill="beta")]
+    documents = written(tmp_path, *items)
+    done = bank_at(tmp_path / "done", "alpha", "beta")
+    old = files(tmp_path / "done")
+    adopt(done, items)
+    new = files(tmp_path / "done")
+    seen = set()
+    for step in range(40):
+        folder = tmp_path / str(step)
+        bank = bank_at(folder, "alpha", "beta")
+        code = run_killed(bank, step, documents)
+        if code == 0:
+            break
+        assert code == -signal.SIGKILL
+        decided = (bank.path / JOURNAL).exists()
+        opened = SkillBank.open(bank.path)
+        found = {
+            name: data for name, data in files(folder).items() if not Path(name).name.startswith("..journal")
+        }
+        assert found == (new if decided or found == new else old)
+        seen.add(found == new)
+        adopt(opened, items)
+        assert files(folder) == new
+    assert (step, seen) == (19, {True, False})
+
+
+def test_an_edit_made_while_a_write_waited_is_not_overwritten(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    assert run_killed(bank, 2, written(tmp_path, patch(ONE, "More.\n"))) == -signal.SIGKILL
+    manifest = bank.path / "rllm/alpha/manifest.yaml"
+    manifest.write_text("active: []  # edited\n")
+    with pytest.raises(
+        SkillBankError, match=r"manifest\.yaml was edited while an interrupted write was waiting"
+    ):
+        SkillBank.open(bank.path)
+    assert manifest.read_text() == "active: []  # edited\n"
+
+
+def test_a_damaged_journal_says_what_to_do(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    (bank.path / JOURNAL).write_text("{")
+    with pytest.raises(SkillBankError, match="restore the bank from git"):
+        SkillBank.open(bank.path)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from agent_evo_dagster.skills.adopt import adopt
+from agent_evo_dagster.skills.bank import SkillBank
+from tests.agent_evo_dagster.skills.banks import patch
+
+bank = SkillBank.open(Path(sys.argv[1]))
+for number in range(int(sys.argv[3])):
+    adopt(bank, [patch("First.\\n", f"{sys.argv[2]} {number}\\n", action="insert_after")])
+"""
+
+
+def test_two_writers_lose_nothing(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(bank.path), name, "12"], env=environment)
+        for name in ("one", "two")
+    ]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
+    assert len(bank.manifest(bank.ref("alpha")).active) == 24
+    assert states(bank)[0].state == "current"
