@@ -1,7 +1,7 @@
 """The installation of the capture hook in a project or for a user, and its removal. Not what it captures.
 
 An installation copies the script into `.claude/hooks/agent_evo/`, so that it outlives virtual environments,
-and names it in `.claude/settings.json` by absolute paths. What the file held before is kept beside the script:
+and names it in `.claude/settings.json` by absolute paths. What the file held before is kept beside it:
 taking the hook out gives back the same bytes, unless someone else has changed the file since.
 """
 
