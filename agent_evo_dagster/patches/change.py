@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.files import sha256_bytes
+from agent_evo_dagster.patches.application import fitted_body, joined, patched_section
 from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.fences import split_lines
 from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
@@ -32,7 +33,7 @@ def diff_hash(patch: Patch) -> str:
 
 
 def patched_text(base: str, patch: Patch) -> str:
-    """The section's text with `patch` applied alone.
+    """The section's text with `patch` applied alone; what is inserted after it stands at its end.
 
     Raises:
         PatchError: `base` is not the text that the patch was made against.
@@ -43,10 +44,9 @@ def patched_text(base: str, patch: Patch) -> str:
             f"{patch.base_hash[:12]}; the text given is {section_hash(base)[:12]}. "
             f"Propose it anew against the section as it is."
         )
-    if patch.action == "replace":
-        return patch.body
-    first, second = (patch.body, base) if patch.action == "prepend" else (base, patch.body)
-    return first + ("" if not first or first.endswith("\n") else "\n") + second
+    if patch.action == "insert_after":
+        return joined(base, fitted_body(base, patch))
+    return patched_section(base, patch)
 
 
 def unified_diff(base: str, patch: Patch) -> str:

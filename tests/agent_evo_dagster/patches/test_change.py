@@ -91,9 +91,13 @@ def test_another_base_is_refused(patch, base):
         settings_change(base + "\n", patch)
 
 
-def test_additions_meet_the_section_at_a_line_end(patch):
+def test_additions_are_shown_where_they_will_stand(patch):
     base = "no end"
-    for action, text in (("append", "no end\nmore"), ("prepend", "more\nno end")):
+    for action, text in (
+        ("append", "no end\n\nmore\n"),
+        ("insert_after", "no end\n\nmore\n"),
+        ("prepend", "more\n\nno end"),
+    ):
         added = with_body(patch, "more", action=action, base_hash=section_hash(base))
         assert patched_text(base, added) == text
         assert "\\ No newline at end of file" in unified_diff(base, added)

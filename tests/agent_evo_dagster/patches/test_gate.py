@@ -1,6 +1,7 @@
 """The gate accepts what is surely better and surely worse nowhere, and trusts no doubtful numbers."""
 
 import math
+import random
 
 import polars as pl
 import pytest
@@ -225,6 +226,17 @@ def test_a_patch_and_its_reverse_are_never_both_accepted(shares):
         for sides in ((flat, shares), (shares, flat))
     ]
     assert verdicts.count(GateVerdict.ACCEPT) <= 1
+
+
+def test_noise_passes_the_gate_about_as_rarely_as_its_interval_says(patch):
+    rng = random.Random(2)
+    accepted = 0
+    for _ in range(60):
+        rows = rollouts([0.5] * TASKS, [0.5] * TASKS).with_columns(
+            pl.Series("reward", [float(rng.random() < 0.5) for _ in range(2 * 2 * TASKS * 4)])
+        )
+        accepted += judge_probe(patch, rows).verdict is GateVerdict.ACCEPT
+    assert accepted <= 4
 
 
 def test_prose_needs_a_person_and_settings_need_their_probe(propose, finding, sections, better):
