@@ -4,7 +4,6 @@ import pytest
 
 from agent_evo_dagster.patches.hidden import first_hidden, visible
 
-
 HIDDEN = (
     "00 08 1B 7F 85 AD 34F 115F 200B 200D 202E 2028 2060 2066 2800 3164 E000 FE00 FEFF FFA0 FFFE "
     "E0001 E0041 E0100 F0000 10FFFF D800"

@@ -120,8 +120,8 @@ from agent_evo_dagster.patches.document import parse_patch
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
 
-left = int(sys.argv[2])
 real = {"replace": os.replace, "unlink": Path.unlink, "mkstemp": files.tempfile.mkstemp}
+patches = [parse_patch(Path(name).read_text(), origin=name) for name in sys.argv[2].split(":")]
 
 def step(name):
     def call(*arguments, **keywords):
@@ -132,17 +132,23 @@ def step(name):
         return real[name](*arguments, **keywords)
     return call
 
-bank = SkillBank.open(Path(sys.argv[1]))
-patches = [parse_patch(Path(name).read_text(), origin=name) for name in sys.argv[3:]]
-os.replace, Path.unlink, files.tempfile.mkstemp = step("replace"), step("unlink"), step("mkstemp")
-adopt(bank, patches)
+for argument in sys.argv[3:]:
+    if os.fork() == 0:
+        bank, left = SkillBank.open(Path(sys.argv[1]) / argument / "bank"), int(argument)
+        os.replace, Path.unlink, files.tempfile.mkstemp = step("replace"), step("unlink"), step("mkstemp")
+        adopt(bank, patches)
+        os._exit(0)
+    print(os.waitstatus_to_exitcode(os.wait()[1]))
 """
 
 
-def run_killed(bank: SkillBank, step: int, documents: list[Path]) -> int:
-    """Adopt in another process that is killed before its file operation number `step`."""
-    command = [sys.executable, "-c", KILLED, str(bank.path), str(step), *map(str, documents)]
-    return subprocess.run(command, env={**os.environ, "PYTHONPATH": str(ROOT)}, check=False).returncode
+def run_killed(folder: Path, steps: list[int], *patches: Patch) -> list[int]:
+    """Adopt into the bank in `folder/<step>`, each in a process killed before its file operation `step`."""
+    documents = ":".join(map(str, written(folder, *patches)))
+    command = [sys.executable, "-c", KILLED, str(folder), documents, *map(str, steps)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    return [int(line) for line in done.stdout.split()]
 
 
 def written(folder: Path, *patches: Patch) -> list[Path]:
@@ -155,34 +161,28 @@ def written(folder: Path, *patches: Patch) -> list[Path]:
 
 def test_a_kill_at_any_step_leaves_the_old_bank_or_the_new_one(tmp_path: Path) -> None:
     items = [patch(ONE, "More.\n"), patch(ONE, "Else.\n", skill="beta")]
-    documents = written(tmp_path, *items)
     done = bank_at(tmp_path / "done", "alpha", "beta")
     old = files(tmp_path / "done")
     adopt(done, items)
     new = files(tmp_path / "done")
-    seen = set()
-    for step in range(40):
-        folder = tmp_path / str(step)
-        bank = bank_at(folder, "alpha", "beta")
-        code = run_killed(bank, step, documents)
-        if code == 0:
-            break
-        assert code == -signal.SIGKILL
+    operations = 2 * (1 + 2 + 2 + 4) + 1  # journal, patches, manifests, outputs and their copies; its removal
+    banks = [bank_at(tmp_path / str(step), "alpha", "beta") for step in range(operations + 1)]
+    codes = run_killed(tmp_path, list(range(operations + 1)), *items)
+    assert codes == [-signal.SIGKILL] * operations + [0]
+    for bank in banks:
         decided = (bank.path / JOURNAL).exists()
         opened = SkillBank.open(bank.path)
-        found = {
-            name: data for name, data in files(folder).items() if not Path(name).name.startswith("..journal")
-        }
-        assert found == (new if decided or found == new else old)
-        seen.add(found == new)
+        found = files(bank.project)
+        leftover = {name for name in found if Path(name).name.startswith("..journal")}
+        whole = {name: data for name, data in found.items() if name not in leftover}
+        assert whole == (new if decided or bank is banks[-1] else old)
         adopt(opened, items)
-        assert files(folder) == new
-    assert (step, seen) == (19, {True, False})
+        assert files(bank.project) == new
 
 
 def test_an_edit_made_while_a_write_waited_is_not_overwritten(tmp_path: Path) -> None:
-    bank = bank_at(tmp_path)
-    assert run_killed(bank, 2, written(tmp_path, patch(ONE, "More.\n"))) == -signal.SIGKILL
+    bank = bank_at(tmp_path / "2")
+    assert run_killed(tmp_path, [2], patch(ONE, "More.\n")) == [-signal.SIGKILL]
     manifest = bank.path / "rllm/alpha/manifest.yaml"
     manifest.write_text("active: []  # edited\n")
     with pytest.raises(
