@@ -1,4 +1,4 @@
-"""The composition root: every room meets here. The only module of this package that knows Dagster; not in the wheel."""
+"""The composition root: every room meets here. The only module of the package that knows Dagster."""
 
 import os
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""Dagster assets and checks, one file per noun of the library. Thin: read, one library call, return with metadata."""
+"""Dagster assets and checks, one file per noun of the library. Thin: read, one library call, metadata."""

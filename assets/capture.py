@@ -1,12 +1,10 @@
-"""The assets of capture: the spool, the events that a round took from it, and the lines that were no events."""
-
-from collections.abc import Iterator
+"""The assets of capture: the spool, the events that a round took from it, and the lines that are none."""
 
 import dagster as dg
 
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, counts, numbers, table
+from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import schema_problems
 from resources.rounds import RoundsResource
 from resources.spool import SpoolResource
@@ -51,9 +49,7 @@ def hook_event_files(spool: SpoolResource) -> dg.DataVersion:
         ),
     ],
 )
-def read_spool(
-    context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource
-) -> Iterator[dg.MaterializeResult]:
+def read_spool(context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource) -> Results:
     """Read the slice that the round's manifest froze."""
     result = spool.read(rounds.manifest(context))
     events, broken = result.events, result.quarantine

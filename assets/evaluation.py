@@ -10,7 +10,7 @@ from agent_evo_dagster.training.output import read_evaluation
 from agent_evo_dagster.training.request import EvaluationSpec, WorkerRequest
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, numbers, table
+from assets.presentation import OWNER, Results, check, numbers, table
 from assets.schema import schema_problems
 from resources.rounds import RoundsResource
 from resources.trainer import TrainerResource
@@ -26,7 +26,7 @@ EVALUATION_SEED = 20_000
     partitions_def=EVOLUTION_ROUNDS,
     pool="training",
     deps=["checkpoint"],
-    description="Held-out tasks of the report split, sampled and greedy, before and after the round's training.",
+    description="Held-out tasks of the report split, sampled and greedy, before and after training.",
     check_specs=[dg.AssetCheckSpec("evaluation_schema", asset="policy_evaluation", blocking=True)],
 )
 def policy_evaluation(
@@ -35,7 +35,7 @@ def policy_evaluation(
     trainer: TrainerResource,
     training_config: pl.DataFrame,
     training_run: pl.DataFrame,
-) -> dg.MaterializeResult[pl.DataFrame]:
+) -> Results:
     """Run both policies on the tasks that no training and no judge sees."""
     manifest, config = rounds.manifest(context), config_from_frame(training_config)
     target = rounds.path("runs", manifest.key, "evaluate")
@@ -57,7 +57,7 @@ def policy_evaluation(
     rows = read_evaluation(target)
     summary = summarise(rows)
     changes = difference(rows)
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=rows,
         metadata={
             **numbers({f"{policy}/{mode}/accuracy": mean for policy, mode, mean in _accuracy(summary)}),

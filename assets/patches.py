@@ -6,17 +6,162 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.patches.decisions import decide
-from agent_evo_dagster.patches.frames import patches_from_frame
-from agent_evo_dagster.patches.propose import propose_patches
-from agent_evo_dagster.patches.types import PATCH_SCHEMA, GateVerdict
-from agent_evo_dagster.rounds.runs import train_dir
+from agent_evo_dagster.patches.frames import row_patch
+from agent_evo_dagster.patches.gate import judge_patches
+from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from agent_evo_dagster.training.config_sources import config_from_frame
-from assets.gate import ProbeRunner
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, diff, numbers, table
+from assets.presentation import OWNER, Results, check, diff, numbers, table
+from assets.probe import ProbePlan, Prober
 from assets.schema import schema_problems
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
 
 GROUP = "gate"
+JUDGED = ["patch_id", "judge", "verdict", "n", "baseline", "candidate", "difference", "low", "high", "reason"]
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"parquet"},
+    partitions_def=EVOLUTION_ROUNDS,
+    deps=["skill_bank_source"],
+    description="Small typed edits of skill sections that the findings ask for; proposed, not applied.",
+    check_specs=[dg.AssetCheckSpec("patch_schema", asset="skill_patches", blocking=True)],
+)
+def skill_patches(
+    context: dg.AssetExecutionContext,
+    rounds: RoundsResource,
+    skill_bank: SkillBankResource,
+    session_findings: pl.DataFrame,
+    training_findings: pl.DataFrame,
+) -> Results:
+    """Turn findings into at most one patch."""
+    manifest = rounds.manifest(context)
+    bank = skill_bank.read_by(manifest)
+    targets = [ref for ref in bank.skills() if bank.is_target(ref.group)]
+    sections = {(ref.name, name): text for ref in targets for name, text in bank.sections(ref.name).items()}
+    proposals = propose_patches(
+        pl.concat([session_findings, training_findings]),
+        sections,
+        {ref.name: ref.group for ref in targets},
+        round_key=manifest.key,
+        created=manifest.opened_at,
+        ledger=skill_bank.ledger(),
+        active=bank.active().keys(),
+    )
+    frame = to_frame(proposals.patches, sections)
+    skipped = [{"finding": s.finding_id, "setting": s.setting, "reason": s.reason} for s in proposals.skipped]
+    yield dg.MaterializeResult(
+        value=frame,
+        metadata={
+            **numbers({"patches": frame.height, "skipped": len(skipped)}),
+            "diff": diff("\n".join(frame["diff"])),
+            "not_proposed": dg.MetadataValue.json(skipped),
+        },
+        check_results=[check("patch_schema", schema_problems(frame, PATCH_SCHEMA, unique="patch_id"))],
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"pytorch", "parquet"},
+    partitions_def=EVOLUTION_ROUNDS,
+    pool="training",
+    deps=["checkpoint"],
+    description="The gate: each patch against the skills as they are, paired, on the judge's tasks.",
+    check_specs=[
+        dg.AssetCheckSpec("gate_verdict", asset="patch_evaluation", description="Every patch is accepted.")
+    ],
+)
+def patch_evaluation(
+    context: dg.AssetExecutionContext,
+    config: ProbePlan,
+    rounds: RoundsResource,
+    skill_bank: SkillBankResource,
+    trainer: TrainerResource,
+    training_config: pl.DataFrame,
+    training_run: pl.DataFrame,
+    skill_patches: pl.DataFrame,
+) -> Results:
+    """Probe every patch that changes settings; others wait for a person."""
+    manifest = rounds.manifest(context)
+    prober = Prober(
+        context=context,
+        plan=config,
+        manifest=manifest,
+        bank=skill_bank.read_by(manifest),
+        baseline=config_from_frame(training_config),
+        folder=rounds.path("runs", manifest.key),
+        trainer=trainer,
+    )
+    judged = [row_patch(row) for row in skill_patches.iter_rows(named=True)]
+    probes = {patch.id: prober.probe(patch) for patch, settings in judged if settings is not None}
+    frame = judge_patches(
+        skill_patches,
+        {name: probe.rows for name, probe in probes.items()},
+        facts={name: probe.facts for name, probe in probes.items()},
+    )
+    refused = frame.filter(pl.col("verdict") != "accept")
+    yield dg.MaterializeResult(
+        value=frame,
+        metadata={
+            **numbers({"judged": frame.height, "accepted": frame.height - refused.height}),
+            **numbers({"wall_seconds": sum(probe.wall_seconds for probe in probes.values())}),
+            **numbers({"difference": frame["difference"].mean()}),
+            "verdicts": table(frame, JUDGED),
+        },
+        check_results=[
+            check(
+                "gate_verdict",
+                [f"{p}: {v}" for p, v in refused.select("patch_id", "verdict").iter_rows()],
+                warn=True,
+            )
+        ],
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"parquet"},
+    partitions_def=EVOLUTION_ROUNDS,
+    description="The decision in force on each patch, from the bank's append-only record.",
+    check_specs=[
+        dg.AssetCheckSpec("decided", asset="patch_decisions", description="No patch waits for a person.")
+    ],
+)
+def patch_decisions(
+    context: dg.AssetExecutionContext,
+    rounds: RoundsResource,
+    skill_bank: SkillBankResource,
+    skill_patches: pl.DataFrame,
+    patch_evaluation: pl.DataFrame,
+) -> Results:
+    """Let the round's policy decide what no one has decided yet."""
+    manifest = rounds.manifest(context)
+    frame = decide(manifest.policy, skill_patches, patch_evaluation, skill_bank.ledger(), datetime.now(UTC))
+    waiting = frame.filter(pl.col("decision") == "wait")["patch_id"].to_list()
+    commands = [
+        f"agent-evo patches {word} {name} --by NAME --reason TEXT"
+        for name in waiting
+        for word in ("approve", "reject")
+    ]
+    yield dg.MaterializeResult(
+        value=frame,
+        metadata={
+            **numbers({"decisions": frame.height, "waiting": len(waiting)}),
+            "decisions_table": table(
+                frame, ["patch_id", "decision", "gate_verdict", "by", "reason", "decided_at"]
+            ),
+            "diff": diff("\n".join(skill_patches["diff"])),
+            "to_decide": dg.MetadataValue.md(
+                "\n".join(f"    {line}" for line in commands) or "nothing waits"
+            ),
+        },
+        check_results=[check("decided", [f"{name} waits" for name in waiting], warn=True)],
+    )

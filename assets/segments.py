@@ -7,7 +7,7 @@ from agent_evo_dagster.segments.build import build_segments
 from agent_evo_dagster.segments.conservation import violations
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, counts, numbers
+from assets.presentation import OWNER, Results, check, counts, numbers
 from assets.schema import schema_problems
 
 
@@ -24,10 +24,10 @@ from assets.schema import schema_problems
         ),
     ],
 )
-def segments(hook_events: pl.DataFrame, trajectories: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+def segments(hook_events: pl.DataFrame, trajectories: pl.DataFrame) -> Results:
     """Group the steps of the round."""
     found = build_segments(trajectories)
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=found,
         metadata={
             **numbers({"segments": found.height, "skills": found["skill"].n_unique()}),

@@ -8,13 +8,14 @@ import polars as pl
 from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.rounds.runs import parent_checkpoint, train_dir
 from agent_evo_dagster.training.config_sources import config_from_frame, resolve_config, to_frame
-from agent_evo_dagster.training.output import read_metrics, read_rollouts
+from agent_evo_dagster.training.metrics import METRICS_FILE, read_metrics
+from agent_evo_dagster.training.output import read_rollouts
 from agent_evo_dagster.training.request import WorkerRequest
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, counts, numbers, table
+from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import length_problems, schema_problems
-from assets.settings import skill_settings
+from assets.settings import sourced_settings
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -48,7 +49,7 @@ def training_config(
     """Turn the skills' settings and the request of the round into one configuration."""
     manifest = rounds.manifest(context)
     resolved = resolve_config(
-        skill_settings=skill_settings(skill_bank.read_by(manifest)),
+        skill_settings=sourced_settings(skill_bank.read_by(manifest)),
         request=manifest.request,
         overrides=manifest.overrides,
         seed=manifest.seed,
@@ -157,13 +158,11 @@ def checkpoint(rounds: RoundsResource, training_run: pl.DataFrame) -> dg.Materia
         dg.AssetCheckSpec("equal_lengths", asset="rollout_trajectories", blocking=True),
     ],
 )
-def rollout_trajectories(
-    rounds: RoundsResource, training_run: pl.DataFrame
-) -> dg.MaterializeResult[pl.DataFrame]:
+def rollout_trajectories(rounds: RoundsResource, training_run: pl.DataFrame) -> Results:
     """Read the rollouts that the run wrote."""
     rows = read_rollouts(rounds.path(training_run["run_dir"][0]))
     per_token = ["completion_ids", "logprobs", "response_mask"]
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=rows,
         metadata={
             **numbers({"rollouts": rows.height, "mean_reward": rows["reward"].mean()}),
@@ -190,14 +189,12 @@ def rollout_trajectories(
         dg.AssetCheckSpec("no_nan", asset="training_metrics", description="All metrics are finite.")
     ],
 )
-def training_metrics(
-    rounds: RoundsResource, training_run: pl.DataFrame
-) -> dg.MaterializeResult[pl.DataFrame]:
+def training_metrics(rounds: RoundsResource, training_run: pl.DataFrame) -> Results:
     """Read the metrics that the run wrote."""
-    rows = read_metrics(rounds.path(training_run["run_dir"][0]))
+    rows = read_metrics(rounds.path(training_run["run_dir"][0], METRICS_FILE))
     last = rows.filter(pl.col("step") == pl.col("step").max())
     wild = rows.filter(~pl.col("finite"))
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=rows,
         metadata={
             **numbers({f"last/{name}": value for name, value in last.select("name", "value").iter_rows()}),

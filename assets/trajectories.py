@@ -6,7 +6,7 @@ import polars as pl
 from agent_evo_dagster.trajectories.build import build_trajectories
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, check, counts, numbers
+from assets.presentation import OWNER, Results, check, counts, numbers
 from assets.schema import schema_problems
 
 
@@ -18,11 +18,11 @@ from assets.schema import schema_problems
     description="One agent's ordered steps in one session; one row per step. Calls carry outcome and reason.",
     check_specs=[dg.AssetCheckSpec("step_schema", asset="trajectories", blocking=True)],
 )
-def trajectories(hook_events: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+def trajectories(hook_events: pl.DataFrame) -> Results:
     """Order the events of the round."""
     steps = build_trajectories(hook_events)
     calls = steps.filter(pl.col("kind") == "tool_call")
-    return dg.MaterializeResult(
+    yield dg.MaterializeResult(
         value=steps,
         metadata={
             **numbers({"trajectories": steps["trajectory_id"].n_unique(), "steps": steps.height}),

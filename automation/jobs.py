@@ -1,8 +1,13 @@
 """Selections of the graph that run together. Not when they run."""
 
+from typing import TYPE_CHECKING
+
 import dagster as dg
 
 from assets.partitions import EVOLUTION_ROUNDS
+
+if TYPE_CHECKING:  # what define_asset_job returns has no public name
+    from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 EVOLUTION_ROUND = "evolution_round"
 OPTIMIZE_SKILLS = "optimize_skills"
@@ -13,7 +18,7 @@ ADOPT = "adopt"
 TRAINS = {"agent_evo/trains": "true"}
 
 
-def build_jobs() -> list[dg.UnresolvedAssetJobDefinition]:
+def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
     """The four ways to run a round, whole or in part."""
     everything = dg.AssetSelection.all()
     training = dg.AssetSelection.assets("policy_evaluation").upstream() & dg.AssetSelection.groups("training")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import dagster as dg
 
-from agent_evo_dagster.patches.decisions import Ledger
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.rounds.adoption import not_adopted
 from agent_evo_dagster.rounds.opening import RoundRequest, new_slices, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -25,7 +26,8 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
     def new_sessions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         known = set(context.instance.get_dynamic_partitions(str(EVOLUTION_ROUNDS.name)))
         store = RoundStore(settings.rounds)
-        unregistered = [key for key in store.keys() if key not in known]
+        opened = store.keys()
+        unregistered = [key for key in opened if key not in known]
         if not unregistered:
             slices = new_slices(settings, store, RoundRequest(), datetime.now(UTC))
             sessions = {session for item in slices for session in item.sessions}
@@ -50,13 +52,13 @@ def build_decision_sensor(settings: Settings) -> dg.SensorDefinition:
         description="Compiles the skills of a round after a person approved one of its patches.",
     )
     def new_decisions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        ledger = Ledger(settings.bank_path / "decisions.jsonl")
-        waiting = ledger.approved_not_adopted()
+        del context
+        waiting = not_adopted(ledger_of(settings.bank_path))
         if not waiting:
             return dg.SkipReason("Every approved patch is compiled.")
         return dg.SensorResult(
             run_requests=[
-                dg.RunRequest(run_key=record.record_hash, partition_key=record.round) for record in waiting
+                dg.RunRequest(run_key=record.hash, partition_key=record.round) for record in waiting
             ],
         )
 

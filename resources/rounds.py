@@ -8,14 +8,18 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
-class RoundsResource(dg.ConfigurableResource):
+class RoundsResource(dg.ConfigurableResource[RoundStore]):
     """The rounds below `home`."""
 
     home: str
 
     def manifest(self, context: dg.AssetExecutionContext) -> RoundManifest:
         """The manifest of the round that is being materialised."""
-        return RoundStore(self.path("rounds")).load(context.partition_key)
+        return self.store().load(context.partition_key)
+
+    def store(self) -> RoundStore:
+        """All manifests."""
+        return RoundStore(self.path("rounds"))
 
     def path(self, *parts: str) -> Path:
         """A path below the home."""

@@ -5,13 +5,14 @@ from pathlib import Path
 import dagster as dg
 
 from agent_evo_dagster.errors import RoundError
-from agent_evo_dagster.patches.decisions import Ledger
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 
 
-class SkillBankResource(dg.ConfigurableResource):
-    """The bank at `path` (made from `template` when first opened), and content-addressed copies in `snapshots`."""
+class SkillBankResource(dg.ConfigurableResource[SkillBank]):
+    """The bank at `path` (`template` before the first round); `snapshots` holds what rounds read."""
 
     path: str
     template: str
@@ -20,6 +21,11 @@ class SkillBankResource(dg.ConfigurableResource):
     def living(self) -> SkillBank:
         """The bank as it is now: the one that adoption writes."""
         return SkillBank.open(Path(self.path))
+
+    def content_hash(self) -> str:
+        """Hash of the bank that the next round reads."""
+        bank = Path(self.path)
+        return SkillBank.open(bank if bank.exists() else Path(self.template)).content_hash()
 
     def read_by(self, manifest: RoundManifest) -> SkillBank:
         """The bank as the round read it.
@@ -37,4 +43,4 @@ class SkillBankResource(dg.ConfigurableResource):
 
     def ledger(self) -> Ledger:
         """The record of decisions, kept with the bank."""
-        return Ledger(Path(self.path) / "decisions.jsonl")
+        return ledger_of(Path(self.path))

@@ -6,11 +6,12 @@ import dagster as dg
 
 from agent_evo_dagster.capture.read import ReadResult, read_slices
 from agent_evo_dagster.capture.redact import load_key
+from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.rounds.opening import to_slice
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
-class SpoolResource(dg.ConfigurableResource):
+class SpoolResource(dg.ConfigurableResource[ReadResult]):
     """The hook event files below `path`; the redaction key lies in `home`."""
 
     path: str
@@ -20,3 +21,11 @@ class SpoolResource(dg.ConfigurableResource):
         """The events that a round took, redacted, and the lines that were no events."""
         slices = [to_slice(record) for record in manifest.slices]
         return read_slices(Path(self.path), slices, key=load_key(Path(self.home)))
+
+    def version(self) -> str:
+        """A hash over the names and sizes of the files: it changes when one grows."""
+        root = Path(self.path)
+        listed = sorted(
+            (path.relative_to(root).as_posix(), path.stat().st_size) for path in root.rglob("*.jsonl")
+        )
+        return sha256_bytes(repr(listed).encode())

@@ -1,4 +1,4 @@
-"""The warehouse as Dagster sees it: an IO manager for frames, and the store itself for reading other rounds."""
+"""The warehouse as Dagster sees it: an IO manager for frames, and the store for reading other rounds."""
 
 from pathlib import Path
 
@@ -8,14 +8,13 @@ import polars as pl
 from agent_evo_dagster.warehouse import Warehouse
 
 
-class WarehouseResource(dg.ConfigurableResourceFactory[Warehouse]):
-    """Gives assets the `Warehouse` below `root`."""
+class WarehouseResource(dg.ConfigurableResource[Warehouse]):
+    """The store below `root`."""
 
     root: str
 
-    def create_resource(self, context: dg.InitResourceContext) -> Warehouse:
-        """The store."""
-        del context
+    def store(self) -> Warehouse:
+        """The store as the library knows it."""
         return Warehouse(Path(self.root))
 
 

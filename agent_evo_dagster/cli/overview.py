@@ -18,8 +18,8 @@ def print_round(settings: Settings, key: str) -> None:
     path = store.folder(key) / "status.json"
     if not path.is_file():
         console.print(
-            f"{key} is open: {session_count(manifest)} sessions, bank {manifest.bank_hash[:12]}, not finished. "
-            f"Run it: agent-evo rounds run {key}"
+            f"{key} is open and not finished: {session_count(manifest)} sessions, "
+            f"bank {manifest.bank_hash[:12]}. Run it: agent-evo rounds run {key}"
         )
         return
     status = RoundStatus.model_validate_json(path.read_bytes())
@@ -29,7 +29,7 @@ def print_round(settings: Settings, key: str) -> None:
     console.print(f"checkpoint  {train_dir(settings.runs, key) / 'checkpoint'}")
     bank = SkillBank.open(settings.bank_path)
     for ref in bank.skills():
-        console.print(f"skill       {bank.output_path(ref)}")
+        console.print(f"skill       {bank.project / ref.output}")
 
 
 def _summary(status: RoundStatus) -> Table:
@@ -58,7 +58,8 @@ def _print_patches(console: Console, settings: Settings, key: str) -> None:
     decisions = warehouse.read(("patch_decisions",), key)
     for row in patches.join(decisions, on="patch_id").iter_rows(named=True):
         console.print(
-            f"patch       {row['patch_id']} {row['skill']}: {row['description']} [{row['decision']}: {row['reason']}]",
+            f"patch       {row['patch_id']} {row['skill']}: {row['description']} "
+            f"[{row['decision']}: {row['reason']}]",
             markup=False,
         )
         if row["decision"] == "wait":

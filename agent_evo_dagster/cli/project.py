@@ -1,4 +1,4 @@
-"""The checkout that a command works on, and the Dagster process that it starts there. No command of its own."""
+"""The checkout that a command works on, and the Dagster process that it starts there. No command."""
 
 import os
 import subprocess
@@ -20,7 +20,7 @@ QUIET = {
 
 
 def project_root() -> Path:
-    """The checkout of the code location: `AGENT_EVO_PROJECT`, the folder above this one, or a parent of the cwd.
+    """The checkout of the code location: `AGENT_EVO_PROJECT`, else this one, else a parent of the cwd.
 
     Raises:
         SettingsError: none of them holds workspace.yaml and the Dagster rooms.
@@ -31,7 +31,8 @@ def project_root() -> Path:
         if (place / "workspace.yaml").is_file() and (place / "assets").is_dir():
             return place.resolve()
     raise SettingsError(
-        f"This command needs the Dagster code location, and {', '.join(map(str, places[:3]))} holds no checkout of it "
+        "This command needs the Dagster code location, and no checkout of it is at "
+        f"{', '.join(map(str, places[:3]))} "
         "(workspace.yaml and assets/). Run it inside a checkout, or set AGENT_EVO_PROJECT to one."
     )
 

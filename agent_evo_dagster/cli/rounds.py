@@ -1,6 +1,7 @@
 """`agent-evo rounds`: open, list, run and show rounds."""
 
 import json
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -39,10 +40,10 @@ Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any ca
 def open_(
     request: Request = "",
     seed: Seed = 0,
-    set_: Set = [],
+    set_: Set = (),
     include_open: Open = False,
     allow_empty: Empty = False,
-) -> None:  # noqa: B006
+) -> None:
     """Open the next round: freeze what it reads, and register it in Dagster."""
     root = project_root()
     settings = settings_of(root)
@@ -63,7 +64,7 @@ def run(
     ] = "all",
     request: Request = "",
     seed: Seed = 0,
-    set_: Set = [],  # noqa: B006
+    set_: Set = (),
     include_open: Open = False,
     allow_empty: Empty = False,
 ) -> None:
@@ -82,7 +83,8 @@ def run(
         code = launch(root, settings, manifest.key, JOBS[only])
         if code:
             Console(stderr=True).print(
-                f"{manifest.key} did not finish. What it did is kept; go on with: agent-evo rounds run {manifest.key}"
+                f"{manifest.key} did not finish. What it did is kept; go on with: "
+                f"agent-evo rounds run {manifest.key}"
             )
             raise typer.Exit(code)
         print_round(settings, manifest.key)
@@ -93,7 +95,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array."
     """List the rounds, by number."""
     settings = settings_of(project_root())
     store = RoundStore(settings.rounds)
-    manifests = [store.load(key) for key in store.keys()]
+    manifests = store.all()
     if as_json:
         print(json.dumps([manifest.model_dump(mode="json") for manifest in manifests]))
         return
@@ -109,7 +111,7 @@ def show(key: Annotated[str, typer.Argument(help="Round to show.")]) -> None:
     print_round(settings_of(project_root()), key)
 
 
-def overrides(pairs: list[str]) -> dict[str, float | int | str]:
+def overrides(pairs: Sequence[str]) -> dict[str, float | int | str]:
     """Training settings given as NAME=VALUE.
 
     Raises:

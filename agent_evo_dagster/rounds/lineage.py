@@ -1,4 +1,7 @@
-"""The lineage of a round as edges, followed both ways: checkpoint <- config <- skill <- patch <- finding <- segment <- event."""
+"""The lineage of a round as edges, followed both ways.
+
+checkpoint <- rollouts <- run <- config <- bank; skill <- patch <- finding <- segment <- event.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -39,7 +39,7 @@ def ensure_bank(settings: Settings, template: Path) -> SkillBank:
 
 def taken_slices(store: RoundStore) -> list[FileSlice]:
     """What all rounds so far took from the spool."""
-    return [to_slice(record) for key in store.keys() for record in store.load(key).slices]
+    return [to_slice(record) for manifest in store.all() for record in manifest.slices]
 
 
 def to_slice(record: SliceRecord) -> FileSlice:
@@ -111,8 +111,8 @@ def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
 
 def _nothing_captured(settings: Settings) -> str:
     return (
-        f"A round was asked for, and the spool {settings.spool} holds no finished session. Either capture some "
-        "(agent-evo hooks install --project DIR, then work with Claude Code), import some (agent-evo import PATH; "
-        "the samples: agent-evo import samples), take sessions that are still open (--include-open-sessions), "
+        f"A round was asked for, and the spool {settings.spool} holds no finished session. Either capture "
+        "some (agent-evo hooks install --project DIR, then work with Claude Code), import some "
+        "(agent-evo import PATH; the samples: agent-evo import samples), take sessions that are still open (--include-open-sessions), "
         "or train without sessions (--allow-empty)."
     )

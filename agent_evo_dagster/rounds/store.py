@@ -32,6 +32,10 @@ class RoundStore:
         found = [path.parent.name for path in self.root.glob("round-*/manifest.json")]
         return sorted(found, key=round_number)
 
+    def all(self) -> list[RoundManifest]:
+        """Manifests of all rounds, by number."""
+        return [self.load(key) for key in self.keys()]
+
     def next_key(self) -> str:
         """The key after the highest one."""
         keys = self.keys()
@@ -70,4 +74,4 @@ class RoundStore:
     def earlier(self, key: str) -> list[RoundManifest]:
         """Manifests of the rounds before `key`, by number."""
         number = round_number(key)
-        return [self.load(known) for known in self.keys() if round_number(known) < number]
+        return [manifest for manifest in self.all() if manifest.number < number]

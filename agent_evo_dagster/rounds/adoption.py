@@ -1,0 +1,78 @@
+"""The step from a decision to the living bank: each approved patch enters it once, on record."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import polars as pl
+
+from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.patches.decisions import require_approved
+from agent_evo_dagster.patches.ledger import Ledger
+from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
+from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.skills.adopt import adopt
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.compile import states, write_skills
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """What a round's decisions did to the living bank."""
+
+    approved: tuple[Patch, ...]
+    adopted: tuple[str, ...]  # ids that entered the bank now
+    earlier: tuple[str, ...]  # ids that had entered it before
+    written: int  # files that changed
+
+
+def approved_patches(patches: Sequence[Patch], decisions: pl.DataFrame) -> tuple[Patch, ...]:
+    """The patches that the round's decisions approve, in their order."""
+    ids = set(decisions.filter(pl.col("decision") == "approve")["patch_id"])
+    return tuple(patch for patch in patches if patch.id in ids)
+
+
+def adopt_approved(
+    bank: SkillBank, ledger: Ledger, patches: Sequence[Patch], decisions: pl.DataFrame, *, now: datetime
+) -> Adoption:
+    """Bring a round's approved patches into `bank`, each once, and its compiled outputs up to date.
+
+    The record of decisions is asked again here: a frame that says "approve" is not enough.
+
+    Raises:
+        DecisionError: no decision on record approves exactly this patch.
+        ChangedSectionError: the bank has moved on since the patch was made.
+        SkillBankError: a compiled SKILL.md was edited by hand, or the rules of the bank refuse a patch.
+    """
+    approved = approved_patches(patches, decisions)
+    verdicts = {patch.id: require_approved(ledger, patch) for patch in approved}
+    once = {record.patch_id for record in ledger.records() if isinstance(record, AdoptionRecord)}
+    fresh = [patch for patch in approved if patch.id not in once]
+    _refuse_edited(bank, {patch.skill for patch in fresh})
+    report = adopt(bank, [patch.model_copy(update={"status": PatchStatus.APPROVED}) for patch in fresh])
+    hashes = {skill.name: skill.sha256 for skill in report.compiled}
+    for patch in fresh:
+        ledger.record_adoption(verdicts[patch.id], {patch.skill: hashes[patch.skill]}, at=now)
+    behind = [state.name for state in states(bank) if state.state in ("missing", "stale")]
+    written = len(report.written) + len(write_skills(bank, behind).written)
+    return Adoption(approved, report.adopted, tuple(sorted(once & verdicts.keys())), written)
+
+
+def not_adopted(ledger: Ledger) -> list[DecisionRecord]:
+    """Approvals on record whose patch never entered the bank, in the order of the record."""
+    records = ledger.records()
+    once = {record.patch_id for record in records if isinstance(record, AdoptionRecord)}
+    approvals = (
+        record for record in records if isinstance(record, DecisionRecord) and record.decision == "approve"
+    )
+    return [record for record in approvals if record.patch_id not in once]
+
+
+def _refuse_edited(bank: SkillBank, skills: set[str]) -> None:
+    edited = [state for state in states(bank) if state.state == "edited" and state.name in skills]
+    if edited:
+        raise SkillBankError(
+            f"{bank.project / edited[0].output} was edited by hand, and compiling {edited[0].name} would "
+            f"overwrite it. Move the edit into {bank.path.name}/{edited[0].group}/{edited[0].name}/base.md and "
+            "delete the file, then run this again."
+        )

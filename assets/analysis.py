@@ -1,0 +1,127 @@
+"""The assets of analysis: what sessions and training show, and the report for the person who decides."""
+
+import dagster as dg
+import polars as pl
+
+from agent_evo_dagster.analysis.report import render_report
+from agent_evo_dagster.analysis.sessions import find_in_sessions
+from agent_evo_dagster.analysis.training import find_in_training
+from agent_evo_dagster.analysis.types import FINDING_SCHEMA
+from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.training.config_sources import config_from_frame
+from agent_evo_dagster.training.types import EVALUATION_SCHEMA
+from assets.partitions import EVOLUTION_ROUNDS
+from assets.presentation import OWNER, Results, check, counts, numbers, picture, table
+from assets.report_inputs import earlier_trend, gather
+from assets.schema import schema_problems
+from resources.rounds import RoundsResource
+from resources.warehouse import WarehouseResource
+
+GROUP = "analysis"
+SHOWN = ["origin", "kind", "severity", "summary", "count", "target_skill", "confidence"]
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"polars", "parquet"},
+    partitions_def=EVOLUTION_ROUNDS,
+    description="What went wrong in the sessions of the round, with evidence; no LLM.",
+    check_specs=[dg.AssetCheckSpec("finding_schema", asset="session_findings", blocking=True)],
+)
+def session_findings(trajectories: pl.DataFrame, segments: pl.DataFrame) -> Results:
+    """Look for patterns of failure in the sessions."""
+    yield _findings(find_in_sessions(trajectories, segments))
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"polars", "parquet"},
+    partitions_def=EVOLUTION_ROUNDS,
+    description="What the training metrics show, and the setting that each finding points to.",
+    check_specs=[dg.AssetCheckSpec("finding_schema", asset="training_findings", blocking=True)],
+)
+def training_findings(
+    training_metrics: pl.DataFrame,
+    rollout_trajectories: pl.DataFrame,
+    training_config: pl.DataFrame,
+) -> Results:
+    """Diagnose the run. What proposes never sees the held-out scores of the report."""
+    settings = config_from_frame(training_config).model_dump()
+    nothing = pl.DataFrame(schema=EVALUATION_SCHEMA)
+    yield _findings(find_in_training(training_metrics, rollout_trajectories, nothing, settings))
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"markdown", "html"},
+    partitions_def=EVOLUTION_ROUNDS,
+    description="The round for a lead who has a minute: one HTML file and its Markdown.",
+)
+def analysis_report(  # one input per thing that the report tells
+    context: dg.AssetExecutionContext,
+    rounds: RoundsResource,
+    warehouse: WarehouseResource,
+    trajectories: pl.DataFrame,
+    segments: pl.DataFrame,
+    quarantined_lines: pl.DataFrame,
+    session_findings: pl.DataFrame,
+    training_findings: pl.DataFrame,
+    training_config: pl.DataFrame,
+    training_run: pl.DataFrame,
+    training_metrics: pl.DataFrame,
+    rollout_trajectories: pl.DataFrame,
+    policy_evaluation: pl.DataFrame,
+    skill_patches: pl.DataFrame,
+    patch_evaluation: pl.DataFrame,
+    patch_decisions: pl.DataFrame,
+    skill_versions: pl.DataFrame,
+) -> dg.MaterializeResult[pl.DataFrame]:
+    """Write the report of the round."""
+    manifest = rounds.manifest(context)
+    frames = {
+        "trajectories": trajectories,
+        "segments": segments,
+        "quarantined_lines": quarantined_lines,
+        "session_findings": session_findings,
+        "training_findings": training_findings,
+        "training_config": training_config,
+        "training_run": training_run,
+        "training_metrics": training_metrics,
+        "rollout_trajectories": rollout_trajectories,
+        "policy_evaluation": policy_evaluation,
+        "skill_patches": skill_patches,
+        "patch_evaluation": patch_evaluation,
+        "patch_decisions": patch_decisions,
+        "skill_versions": skill_versions,
+    }
+    trend = earlier_trend(rounds.store(), warehouse.store(), manifest.key)
+    report = render_report(gather(manifest, trend, frames))
+    folder = rounds.path("reports", manifest.key)
+    write_atomic(folder / "report.md", report.markdown.encode())
+    write_atomic(folder / "report.html", report.html.encode())
+    path = rounds.relative(folder / "report.html")
+    return dg.MaterializeResult(
+        value=pl.DataFrame({"path": [path], "markdown": [report.markdown]}),
+        metadata={
+            "html": dg.MetadataValue.path(folder / "report.html"),
+            "markdown": dg.MetadataValue.md(report.markdown),
+            "plots": dg.MetadataValue.md(
+                "\n\n".join(picture(png, name) for name, png in report.figures.items())
+            ),
+        },
+    )
+
+
+def _findings(found: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+    return dg.MaterializeResult(
+        value=found,
+        metadata={
+            **numbers({"findings": found.height}),
+            "kinds": counts(found, "kind"),
+            "findings_table": table(found, SHOWN),
+        },
+        check_results=[check("finding_schema", schema_problems(found, FINDING_SCHEMA, unique="finding_id"))],
+    )

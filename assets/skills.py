@@ -1,0 +1,207 @@
+"""The assets of skills: the bank, one asset per compiled SKILL.md, and the frozen package of a round."""
+
+import difflib
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+
+import dagster as dg
+import polars as pl
+
+from agent_evo_dagster.patches.frames import patches_from_frame
+from agent_evo_dagster.patches.types import Patch
+from agent_evo_dagster.rounds.adoption import adopt_approved
+from agent_evo_dagster.rounds.packaging import freeze_round
+from agent_evo_dagster.rounds.status import RoundStatus
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.compile import compile_all
+from agent_evo_dagster.skills.sections import parse_document
+from agent_evo_dagster.skills.types import CompiledSkill, SkillRef
+from assets.partitions import EVOLUTION_ROUNDS
+from assets.presentation import OWNER, Results, check, diff, numbers, table
+from resources.rounds import RoundsResource
+from resources.skill_bank import SkillBankResource
+
+GROUP = "skills"
+VERSIONS = pl.Schema(
+    {"group": pl.String, "name": pl.String, "sha256": pl.String, "patches": pl.List(pl.String)}
+)
+COMPILED = pl.Schema({"sha256": pl.String, "text": pl.String})
+
+
+@dg.observable_source_asset(
+    name="skill_bank_source",
+    group_name=GROUP,
+    description="The skill bank on disk: bases and approved patches. Written through the gate alone.",
+)
+def skill_bank_source(skill_bank: SkillBankResource) -> dg.DataVersion:
+    """Observe the bank; its version is the hash of its content, so a hand edit shows."""
+    return dg.DataVersion(skill_bank.content_hash())
+
+
+def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
+    """One asset per skill that `bank.yaml` names, made together: all of them compile, or none."""
+    refs = SkillBank.open(bank).skills()
+    outs = {output_name(ref): _out(ref) for ref in refs}
+    versions = dg.AssetOut(
+        group_name=GROUP,
+        owners=[OWNER],
+        kinds={"parquet"},
+        description="The version of every skill in the round, with the patches in it.",
+    )
+
+    @dg.multi_asset(
+        name="compiled_skills",
+        outs={**outs, "skill_versions": versions},
+        ins={"skill_patches": dg.AssetIn(), "patch_decisions": dg.AssetIn()},
+        deps=[skill_bank_source],
+        partitions_def=EVOLUTION_ROUNDS,
+        check_specs=[
+            dg.AssetCheckSpec("compiled_valid", asset=asset_key(ref), blocking=True) for ref in refs
+        ],
+    )
+    def compiled_skills(
+        context: dg.AssetExecutionContext,
+        rounds: RoundsResource,
+        skill_bank: SkillBankResource,
+        skill_patches: pl.DataFrame,
+        patch_decisions: pl.DataFrame,
+    ) -> Results:
+        """Compile the skills of the round, and adopt what is approved and was never adopted."""
+        manifest = rounds.manifest(context)
+        then = skill_bank.read_by(manifest)
+        patches = patches_from_frame(skill_patches)
+        adoption = adopt_approved(
+            skill_bank.living(), skill_bank.ledger(), patches, patch_decisions, now=datetime.now(UTC)
+        )
+        before = {skill.name: skill.text for skill in compile_all(then)}
+        after = compile_all(then, extra=adoption.approved)
+        for skill in after:
+            yield _compiled(skill, before[skill.name], adoption.approved)
+        yield _versions(then, after, adoption.approved, adopted=len(adoption.adopted))
+
+    return compiled_skills
+
+
+def _out(ref: SkillRef) -> dg.AssetOut:
+    return dg.AssetOut(
+        key=asset_key(ref),
+        group_name=GROUP,
+        owners=[OWNER],
+        kinds={"markdown"},
+        description=f"The compiled {ref.output}.",
+    )
+
+
+def asset_key(ref: SkillRef) -> dg.AssetKey:
+    """`skills/<group>/<name>`."""
+    return dg.AssetKey(["skills", ref.group, ref.name])
+
+
+def output_name(ref: SkillRef) -> str:
+    """The key as Dagster names an output."""
+    return f"{ref.group}__{ref.name}".replace("-", "_")
+
+
+def _compiled(
+    skill: CompiledSkill, before: str, approved: tuple[Patch, ...]
+) -> dg.MaterializeResult[pl.DataFrame]:
+    key = dg.AssetKey(["skills", skill.group, skill.name])
+    patches = [patch for patch in approved if patch.skill == skill.name]
+    lines = difflib.unified_diff(
+        before.splitlines(), skill.text.splitlines(), "before", "after", lineterm="", n=2
+    )
+    problems = [] if parse_document(skill.text, origin=skill.name).sections() or skill.text else ["empty"]
+    chain = [{"patch": p.id, "findings": list(p.findings), "round": p.source_round} for p in patches]
+    return dg.MaterializeResult(
+        asset_key=key,
+        value=pl.DataFrame([(skill.sha256, skill.text)], schema=COMPILED, orient="row"),
+        data_version=dg.DataVersion(skill.sha256),
+        metadata={
+            **numbers(
+                {
+                    "lines": skill.text.count("\n"),
+                    "settings": len(skill.settings),
+                    "new_patches": len(patches),
+                }
+            ),
+            "sha256": skill.sha256,
+            "diff": diff("\n".join(lines)),
+            "comes_from": dg.MetadataValue.json(chain),
+        },
+        check_results=[check("compiled_valid", problems)._replace(asset_key=key)],
+    )
+
+
+def _versions(
+    bank: SkillBank, skills: list[CompiledSkill], approved: tuple[Patch, ...], *, adopted: int
+) -> dg.MaterializeResult[pl.DataFrame]:
+    active = {ref.name: list(bank.manifest(ref).applied) for ref in bank.skills()}
+    rows = [
+        (
+            skill.group,
+            skill.name,
+            skill.sha256,
+            [*active[skill.name], *(p.id for p in approved if p.skill == skill.name)],
+        )
+        for skill in skills
+    ]
+    frame = pl.DataFrame(rows, schema=VERSIONS, orient="row")
+    return dg.MaterializeResult(
+        asset_key="skill_versions",
+        value=frame,
+        metadata={
+            **numbers({"adopted": adopted, "skills": frame.height}),
+            "versions": table(frame, frame.columns),
+        },
+    )
+
+
+@dg.asset(
+    group_name=GROUP,
+    owners=[OWNER],
+    kinds={"json"},
+    partitions_def=EVOLUTION_ROUNDS,
+    description="The finished round, frozen: configuration, weights, rollouts, skills, report, environment.",
+)
+def skill_packages(
+    context: dg.AssetExecutionContext,
+    rounds: RoundsResource,
+    skill_bank: SkillBankResource,
+    round_status: pl.DataFrame,
+    training_run: pl.DataFrame,
+    training_config: pl.DataFrame,
+    policy_evaluation: pl.DataFrame,
+    patch_decisions: pl.DataFrame,
+    skill_versions: pl.DataFrame,
+    analysis_report: pl.DataFrame,
+) -> dg.MaterializeResult[pl.DataFrame]:
+    """Freeze the round once nothing in it waits for a person."""
+    manifest = rounds.manifest(context)
+    status = RoundStatus.model_validate_json(round_status["json"][0])
+    schema = pl.Schema({"package": pl.String})
+    if status.status == "waiting":
+        waits = "a patch waits for a person; the package is frozen when the round is complete"
+        return dg.MaterializeResult(
+            value=pl.DataFrame(schema=schema), metadata={"packages": 0, "state": waits}
+        )
+    bank = skill_bank.living()
+    package = freeze_round(
+        bank.path / "packages" / "task-packages" / manifest.key,
+        manifest=manifest,
+        status=status,
+        run_dir=rounds.path(training_run["run_dir"][0]),
+        files={
+            "config.json": training_config.write_json().encode(),
+            "evaluation.json": policy_evaluation.write_json().encode(),
+            "decisions.json": patch_decisions.write_json().encode(),
+            "skills.json": skill_versions.write_json().encode(),
+            "report.md": analysis_report["markdown"][0].encode(),
+        },
+        packages=json.loads(training_run["packages"][0]),
+    )
+    name = package.relative_to(bank.path).as_posix()
+    return dg.MaterializeResult(
+        value=pl.DataFrame({"package": [name]}, schema=schema),
+        metadata={"packages": 1, "path": dg.MetadataValue.path(package)},
+    )
