@@ -17,7 +17,7 @@ class ProbeFacts(BaseModel):
     tasks: int = Field(ge=1)
     samples: int = Field(ge=1, description="Sampled rollouts of each task, side and seed.")
     steps: int = Field(ge=1, description="Optimiser steps of each short training.")
-    stopped_early: str | None = Field(None, description="Why it ended before the plan did.")
+    stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
 
 
 class TaskComparison(BaseModel):

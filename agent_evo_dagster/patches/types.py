@@ -58,51 +58,48 @@ class Patch(BaseModel):
 
 
 # One row per proposed patch.
-PATCH_SCHEMA = pl.Schema(
-    {
-        "patch_id": pl.String,
-        "group": pl.String,
-        "skill": pl.String,
-        "section": pl.String,
-        "action": pl.String,
-        "description": pl.String,
-        "base_hash": pl.String,
-        "base": pl.String,  # the section's text that it was made against
-        "findings": pl.List(pl.String),
-        "settings": pl.String,  # JSON text {setting: [old, new]}; "{}" where it is prose
-        "diff": pl.String,  # unified diff of the section
-        "document": pl.String,  # the patch file, whole
-    }
-)
+_PATCH_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "patch_id": pl.String,
+    "group": pl.String,
+    "skill": pl.String,
+    "section": pl.String,
+    "action": pl.String,
+    "description": pl.String,
+    "base_hash": pl.String,
+    "base": pl.String,  # the section's text that it was made against
+    "findings": pl.List(pl.String),
+    "settings": pl.String,  # JSON text {setting: [old, new]}; "{}" where it is prose
+    "diff": pl.String,  # unified diff of the section
+    "document": pl.String,  # the patch file, whole
+}
+PATCH_SCHEMA = pl.Schema(_PATCH_COLUMNS)
 
 # One row per judged patch. Per-task numbers are in `evidence` (JSON text of GateEvidence).
-PATCH_EVALUATION_SCHEMA = pl.Schema(
-    {
-        "patch_id": pl.String,
-        "judge": pl.String,  # "probe", or "none" where no judge fits
-        "verdict": pl.String,  # GateVerdict
-        "reason": pl.String,
-        "n": pl.Int64,  # paired tasks
-        "baseline": pl.Float64,
-        "candidate": pl.Float64,
-        "difference": pl.Float64,
-        "low": pl.Float64,  # interval of the difference
-        "high": pl.Float64,
-        "regressions": pl.List(pl.String),  # tasks worse beyond noise
-        "evidence": pl.String,
-    }
-)
+_PATCH_EVALUATION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "patch_id": pl.String,
+    "judge": pl.String,  # "probe", or "none" where no judge fits
+    "verdict": pl.String,  # GateVerdict
+    "reason": pl.String,
+    "n": pl.Int64,  # paired tasks
+    "baseline": pl.Float64,
+    "candidate": pl.Float64,
+    "difference": pl.Float64,
+    "low": pl.Float64,  # interval of the difference
+    "high": pl.Float64,
+    "regressions": pl.List(pl.String),  # tasks worse beyond noise
+    "evidence": pl.String,
+}
+PATCH_EVALUATION_SCHEMA = pl.Schema(_PATCH_EVALUATION_COLUMNS)
 
 # One row per patch: the decision in force.
-PATCH_DECISION_SCHEMA = pl.Schema(
-    {
-        "patch_id": pl.String,
-        "diff_hash": pl.String,
-        "decision": pl.String,  # DecisionVerdict
-        "gate_verdict": pl.String,
-        "by": pl.String,  # a person's name, or "policy:auto"
-        "reason": pl.String,
-        "decided_at": pl.Datetime("us", "UTC"),  # null while it waits
-        "record_hash": pl.String,  # of the ledger record; null while it waits
-    }
-)
+_PATCH_DECISION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "patch_id": pl.String,
+    "diff_hash": pl.String,
+    "decision": pl.String,  # DecisionVerdict
+    "gate_verdict": pl.String,
+    "by": pl.String,  # a person's name, or "policy:auto"
+    "reason": pl.String,
+    "decided_at": pl.Datetime("us", "UTC"),  # null while it waits
+    "record_hash": pl.String,  # of the ledger record; null while it waits
+}
+PATCH_DECISION_SCHEMA = pl.Schema(_PATCH_DECISION_COLUMNS)
