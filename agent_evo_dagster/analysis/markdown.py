@@ -5,9 +5,11 @@ from collections.abc import Iterable, Sequence
 
 from agent_evo_dagster.analysis.display import one_line, visible
 from agent_evo_dagster.analysis.text import excerpt
-from agent_evo_dagster.analysis.views.page import FindingView, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.page import FindingList, FindingView, Page, PatchView, Table
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$^=:@-])")
+# What could begin markup in the middle of a line; an underscore within a word cannot.
+_SPECIAL = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+_BLOCK = re.compile(r"^(?:[#+=-](?=[#+=-]|\s|$)|[0-9]+(?=[.)](?:\s|$)))")
 _SHOWN_EVIDENCE = 3
 
 
@@ -41,8 +43,15 @@ def render_markdown(page: Page) -> str:
 
 def plain(text: str) -> str:
     """Text that Markdown and HTML leave as it is, on one line."""
-    escaped = _SPECIAL.sub(r"\\\1", one_line(text))
-    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = _BLOCK.sub(_escaped_start, _SPECIAL.sub(r"\\\1", one_line(text)))
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("://", ":\\//"), ("www.", "www\\.")):
+        escaped = escaped.replace(char, entity)  # the last two: some readers make bare addresses into links
+    return escaped
+
+
+def _escaped_start(match: re.Match[str]) -> str:
+    start = match.group()
+    return f"{start}\\" if start[0].isdigit() else f"\\{start}"
 
 
 def code(text: str) -> str:
@@ -111,8 +120,9 @@ def _patch(patch: PatchView) -> list[str]:
     ]
 
 
-def _findings(findings: Sequence[FindingView]) -> list[str]:
-    return [_bullets(map(_finding, findings)) or "Nothing."]
+def _findings(findings: FindingList) -> list[str]:
+    more = [f"{findings.more} more are in the asset {code(findings.asset)}."] if findings.more else []
+    return [_bullets(map(_finding, findings.shown)) or "Nothing.", *more]
 
 
 def _finding(finding: FindingView) -> str:

@@ -61,7 +61,9 @@ def _draw_reward(points: Sequence[tuple[int, float, float]], axes: Any) -> None:
     axes.set_xlabel("training step")
     axes.set_ylabel("reward")
     axes.xaxis.get_major_locator().set_params(integer=True)
-    axes.legend(frameon=False, loc="best", fontsize=9)
+    if min(means) >= 0 and max(means) <= 1:
+        axes.set_ylim(0, 1.02)  # the room above is part of the picture
+    _legend(axes)
 
 
 def _no_data(axes: Any) -> None:
@@ -127,7 +129,11 @@ def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("after round")
     axes.set_ylabel("held-out accuracy, 95 % interval")
-    axes.legend(frameon=False, loc="best", fontsize=9)
+    _legend(axes)
+
+
+def _legend(axes: Any) -> None:
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
 
 
 def _curve(trend: pl.DataFrame, mode: str) -> list[Point]:

@@ -12,8 +12,8 @@ from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
 from agent_evo_dagster.analysis.text import duration, number
-from agent_evo_dagster.analysis.views import findings as finding_view
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
+from agent_evo_dagster.analysis.views.findings import finding_list
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError
@@ -89,8 +89,8 @@ def build_page(inputs: ReportInputs) -> Page:
         plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
         patches=patches,
         ledger=gate.gate_ledger(inputs.patch_evaluation),
-        training_findings=finding_view.finding_views(inputs.training_findings, what="training findings"),
-        session_findings=finding_view.finding_views(inputs.session_findings, what="session findings"),
+        training_findings=finding_list(inputs.training_findings, asset="training_findings"),
+        session_findings=finding_list(inputs.session_findings, asset="session_findings"),
         policy=(
             policy.before_and_after(changes),
             policy.trend_table(trend),

@@ -25,7 +25,10 @@ def number(value: float | int | str | None, digits: int = 3) -> str:
         return value
     if 10**digits <= abs(value) < 1e9:
         return f"{value:,.0f}"
-    return f"{value:.{digits}g}".replace("e-0", "e-").replace("e+0", "e+")
+    if 0 < abs(value) < 1e-3:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
+    return f"{value:.{digits}g}"
 
 
 def signed(value: float | None, digits: int = 2) -> str:

@@ -7,16 +7,19 @@ import polars as pl
 from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.text import number
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
-from agent_evo_dagster.analysis.views.page import FindingView
+from agent_evo_dagster.analysis.views.page import FindingList, FindingView
+
+MOST_SHOWN = 40
 
 
-def finding_views(findings: pl.DataFrame, *, what: str) -> tuple[FindingView, ...]:
-    """One view for each row, in the order of the frame.
+def finding_list(findings: pl.DataFrame, *, asset: str) -> FindingList:
+    """The first findings of the frame, which has the gravest first.
 
     Raises:
         AnalysisError: the frame is not one of findings.
     """
-    return tuple(_view(row) for row in rows_of(findings, tuple(FINDING_SCHEMA), what=what))
+    rows = rows_of(findings, tuple(FINDING_SCHEMA), what=asset)
+    return FindingList(tuple(map(_view, rows[:MOST_SHOWN])), max(0, len(rows) - MOST_SHOWN), asset)
 
 
 def _view(row: dict[str, object]) -> FindingView:

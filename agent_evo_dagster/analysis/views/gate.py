@@ -49,12 +49,21 @@ def _view(
         description=patch["description"],
         changes=tuple((name, number(old), number(new)) for name, (old, new) in sorted(changes.items())),
         findings=tuple(patch["findings"] or ()),
-        gate="not judged" if gate is None else f"{gate['verdict']} by {gate['judge']}: {gate['reason']}",
+        gate="not judged" if gate is None else _judged(gate),
         decision=state,
         decided=_decided(decision),
         diff=patch["diff"] or "",
         commands=_commands(patch["patch_id"]) if state == "wait" else (),
     )
+
+
+def _judged(gate: Mapping[str, Any]) -> str:
+    measured = "" if gate["difference"] is None else f" ({_difference(gate)}, {gate['n']} tasks)"
+    return f"{gate['verdict']} by {gate['judge']}{measured}: {gate['reason']}"
+
+
+def _difference(gate: Mapping[str, Any]) -> str:
+    return f"{signed(gate['difference'], 3)} [{signed(gate['low'], 3)}, {signed(gate['high'], 3)}]"
 
 
 def _decided(decision: Mapping[str, Any] | None) -> str:
@@ -83,8 +92,7 @@ def gate_ledger(evaluations: pl.DataFrame) -> Table:
 
 
 def _ledger_row(row: Mapping[str, Any]) -> tuple[str, ...]:
-    interval = f"{signed(row['difference'], 3)} [{signed(row['low'], 3)}, {signed(row['high'], 3)}]"
-    measured = "not measured" if row["difference"] is None else interval
+    measured = "not measured" if row["difference"] is None else _difference(row)
     worse = list(row["regressions"] or ())
     named = ", ".join(worse[:3]) + (f" and {len(worse) - 3} more" if len(worse) > 3 else "")
     return (

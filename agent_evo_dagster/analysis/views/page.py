@@ -50,6 +50,15 @@ class FindingView:
 
 
 @dataclass(frozen=True, slots=True)
+class FindingList:
+    """The findings that are shown, and how many more there are in the asset named."""
+
+    shown: tuple[FindingView, ...]
+    more: int
+    asset: str
+
+
+@dataclass(frozen=True, slots=True)
 class PatchView:
     """A proposed patch with all that is known of it."""
 
@@ -88,8 +97,8 @@ class Page:
     plots: tuple[Plot, ...]
     patches: tuple[PatchView, ...]
     ledger: Table
-    training_findings: tuple[FindingView, ...]
-    session_findings: tuple[FindingView, ...]
+    training_findings: FindingList
+    session_findings: FindingList
     policy: tuple[Table, ...]
     sessions: tuple[Table, ...]
     provenance: tuple[Table, ...]

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from agent_evo_dagster.analysis.frames import rows_of
-from agent_evo_dagster.analysis.text import number
+from agent_evo_dagster.analysis.text import duration, number
 from agent_evo_dagster.analysis.views.page import PatchView, Table
 
 _SETTING_COLUMNS = ("name", "value", "source", "origin")
@@ -30,8 +30,14 @@ def _value(text: object) -> str:
 
 def cost_table(costs: Mapping[str, float]) -> Table:
     """What was measured of the cost, by name."""
-    rows = tuple((name, number(value, 4)) for name, value in sorted(costs.items()))
+    rows = tuple((name.replace("_", " "), _amount(name, value)) for name, value in sorted(costs.items()))
     return Table("Cost", ("What", "Amount"), rows, frozenset({1}), "No cost was measured.")
+
+
+def _amount(name: str, value: float) -> str:
+    if name.endswith("seconds"):
+        return duration(value)
+    return f"{number(value / 2**20)} MiB" if name.endswith("bytes") else number(value, 4)
 
 
 def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:

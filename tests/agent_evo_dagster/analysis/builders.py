@@ -11,6 +11,12 @@ from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA
 
+DIFF = """--- a
++++ b
+@@ -1,1 +1,1 @@
+-learning_rate: {default: 2.0e-5}
++learning_rate: {default: 1.0e-4}
+"""
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 
 
@@ -153,7 +159,7 @@ def patch_frames(
         "base_hash": "0" * 64,
         "findings": ["f-00000000deadbeef"],
         "settings": '{"learning_rate": [2e-05, 0.0001]}',
-        "diff": "--- a\n+++ b\n@@ -1,1 +1,1 @@\n-learning_rate: {default: 2.0e-5}\n+learning_rate: {default: 1.0e-4}\n",
+        "diff": DIFF,
         "document": "",
     }
     judged = {

@@ -1,0 +1,52 @@
+import polars as pl
+import pytest
+
+from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step, sparkline
+from agent_evo_dagster.analysis.types import TREND_SCHEMA
+from agent_evo_dagster.analysis.views.policy import trend_rows, whole_trend
+from tests.agent_evo_dagster.analysis.builders import evaluation_frame, metric_frame, rollout_frame
+
+EMPTY = pl.DataFrame()
+
+
+def test_a_plot_says_in_words_what_it_shows():
+    plot = reward_by_step(metric_frame({"reward": [0.1, None, 0.5]}), EMPTY)
+    assert plot.alt == "Mean training reward by step: 0.10 at step 1, 0.50 at step 3."
+    assert plot.line == "▁█  0.10 → 0.50 over 2 steps"
+    assert b"<svg" in plot.svg
+
+
+def test_without_a_reward_metric_the_rollouts_are_drawn():
+    assert "at step 1" in reward_by_step(EMPTY, rollout_frame([[0.0, 1.0], [1.0, 1.0]])).alt
+
+
+def test_without_data_the_plot_says_so():
+    assert reward_by_step(EMPTY, EMPTY).line == "no reward was logged"
+    assert accuracy_by_round(pl.DataFrame(schema=TREND_SCHEMA)).line == "nothing was evaluated"
+
+
+def test_the_same_data_give_the_same_picture():
+    metrics = metric_frame({"reward": [0.1, 0.2]})
+    assert reward_by_step(metrics, EMPTY) == reward_by_step(metrics, EMPTY)
+
+
+def test_rounds_are_drawn_in_the_order_of_their_numbers():
+    better, best = (
+        evaluation_frame({"before": [False] * 4, "after": [True, True, False, False]}),
+        evaluation_frame({"before": [True, True, False, False], "after": [True] * 4}),
+    )
+    trend = whole_trend(trend_rows("round-0010", 10, best), trend_rows("round-0009", 9, better))
+    assert trend["round"].to_list() == ["round-0009"] * 2 + ["round-0010"] * 2
+    assert "sampled 0.00, 0.50, 1.00" in accuracy_by_round(trend).alt
+
+
+def test_a_round_made_again_takes_the_place_of_its_rows():
+    rows = trend_rows("round-0001", 1, evaluation_frame({"before": [False], "after": [True]}))
+    assert whole_trend(rows, rows).equals(whole_trend(EMPTY, rows))
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"), [([], ""), ([1.0], "▅"), ([0.0, 1.0], "▁█"), ([0.0] * 400, "▅" * 40)]
+)
+def test_a_series_is_told_in_a_line_of_bars(values, bars):
+    assert sparkline(values) == bars

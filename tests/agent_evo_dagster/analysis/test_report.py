@@ -1,0 +1,228 @@
+import re
+import sys
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from agent_evo_dagster.analysis.markdown import render_markdown
+from agent_evo_dagster.analysis.page_html import render_html
+from agent_evo_dagster.analysis.report import build_page, render_report
+from agent_evo_dagster.analysis.views.page import FindingList
+from agent_evo_dagster.errors import AnalysisError, MissingExtraError
+from tests.agent_evo_dagster.analysis.builders import evaluation_frame, patch_frames
+
+VOID = {"meta", "img", "br", "hr", "link", "input"}
+HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\"' {{ 7*7 }} \u202egnp | `x`"
+
+
+class Outline(HTMLParser):
+    """Tags, attributes and text of a page; fails on tags that do not nest."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str | None]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(page)
+        assert self._open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += attrs
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self._open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+@pytest.fixture(scope="module")
+def report(inputs):
+    return render_report(inputs)
+
+
+@pytest.fixture(scope="module")
+def page(inputs):
+    return build_page(inputs)
+
+
+def test_the_verdict_comes_first_with_figures_and_who_decided(report):
+    first = report.markdown[:600]
+    assert first.startswith("# round-0002: The policy got better; 1 patch to rllm-config approved.")
+    assert "Held-out accuracy 0.20 → 0.60 (+0.40" in first
+    assert "learning_rate 2e-5 → 1e-4; approved by policy:auto on 2026-01-05" in first
+
+
+@pytest.mark.parametrize(
+    ("after", "headline"),
+    [
+        ([True] * 24 + [False] * 16, "The policy got better"),
+        ([True] * 8 + [False] * 32, "No change of the policy can be told from noise"),
+        ([False] * 40, "The policy got worse"),
+    ],
+)
+def test_the_headline_follows_the_interval(inputs, after, headline):
+    evaluation = evaluation_frame({"before": [True] * 8 + [False] * 32, "after": after})
+    assert build_page(replace(inputs, evaluation=evaluation)).verdict.headline.startswith(headline)
+
+
+def test_a_patch_that_waits_is_on_the_first_screen_with_both_commands(inputs):
+    report = render_report(replace(inputs, **patch_frames("wait")))
+    for text in (report.markdown, Outline(report.html).text):
+        place = text.index("A person must decide")
+        assert place < text.index("What was changed, and why", place)
+        assert "agent-evo patches approve p-0123456789abcdef --by NAME --reason TEXT" in text
+        assert "agent-evo patches reject p-0123456789abcdef --by NAME --reason TEXT" in text
+    assert "no skill was changed. 1 patch waits for a person." in report.markdown
+
+
+def test_a_rejected_patch_changes_no_skill(inputs):
+    page = build_page(replace(inputs, **patch_frames("reject")))
+    assert "no skill was changed" in page.verdict.headline
+    assert not any("rollback" in command for _, command in page.commands)
+
+
+def test_a_reader_is_told_how_to_look_repeat_and_undo(report):
+    assert "agent-evo rounds show round-0002" in report.markdown
+    assert "--partition round-0002" in report.markdown
+    assert "agent-evo skills rollback" in report.markdown
+
+
+def test_both_forms_hold_figures_findings_ledger_settings_and_hashes(report):
+    for text in (report.markdown, Outline(report.html).text):
+        assert "repeated_failure" in text
+        assert "no_learning" in text
+        assert "+0.160" in text
+        assert "learning_rate: {default: 1.0e-4}" in text
+        assert "rllm-config/optimisation" in text
+        assert "Exit code 2" in text
+        assert "a" * 64 in text
+        assert "1 min 23 s" in text
+
+
+def test_the_page_asks_nothing_of_a_network(report):
+    outline = Outline(report.html)
+    assert "http" not in re.sub(r"base64,[A-Za-z0-9+/=]+", "", report.html).replace("http-equiv", "")
+    assert not {"script", "link", "iframe", "object"} & set(outline.tags)
+    assert "default-src 'none'" in report.html
+
+
+def test_the_page_is_accessible(report):
+    outline = Outline(report.html)
+    assert report.html.startswith('<!doctype html>\n<html lang="en">')
+    assert outline.tags.count("h1") == 1
+    assert outline.tags.count("main") == 1
+    alts = [value for name, value in outline.attributes if name == "alt"]
+    assert len(alts) == outline.tags.count("img") == 2
+    assert all(alt and len(alt) > 15 for alt in alts)
+    assert outline.attributes.count(("scope", "col")) + outline.attributes.count(
+        ("scope", "row")
+    ) == outline.tags.count("th")
+    ids = [value for name, value in outline.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+
+
+def test_text_stands_out_from_white(report):
+    for name in ("ink", "soft", "good", "bad", "even", "link"):
+        (colour,) = re.findall(rf"--{name}: #([0-9a-f]{{6}})", report.html)
+        assert contrast_with_white(colour) >= 4.5
+
+
+def contrast_with_white(colour: str) -> float:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 1.05 / (0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] + 0.05)
+
+
+def test_the_same_inputs_give_the_same_bytes(inputs, report):
+    again = render_report(inputs)
+    assert again == report
+    assert set(report.figures) == {"reward_by_step", "accuracy_by_round"}
+    assert all(png.startswith(b"\x89PNG") for png in report.figures.values())
+
+
+def test_an_empty_round_has_a_report(inputs):
+    frames = {
+        field.name: pl.DataFrame()
+        for field in fields(inputs)
+        if isinstance(getattr(inputs, field.name), pl.DataFrame)
+    }
+    report = render_report(replace(inputs, **frames, costs={}, checkpoints={}, request=""))
+    assert "The policy was not evaluated; no skill was changed." in report.markdown
+    assert "No patch was proposed." in report.html
+    Outline(report.html)
+
+
+def with_text(page, text):
+    """The page with hostile text in every place that session text or a patch can reach."""
+    finding = replace(page.session_findings.shown[0], summary=text, target=text, evidence=(text,), kind=text)
+    tables = tuple(
+        replace(table, rows=tuple(tuple(text for _ in row) for row in table.rows)) for table in page.sessions
+    )
+    return replace(
+        page,
+        facts=(("Asked for", text),),
+        session_findings=FindingList((finding,), 0, "session_findings"),
+        sessions=tables,
+        patches=tuple(
+            replace(patch, description=text, diff=text, gate=text, decided=text) for patch in page.patches
+        ),
+    )
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.one_of(
+        st.just(HOSTILE),
+        st.text(alphabet="<>&\"'`|*_[]()!#{}%/=- a\n\u202e", max_size=30),
+        st.text(max_size=30),
+    )
+)
+def test_no_text_becomes_markup(page, text):
+    def shape(outline):
+        return [tag for tag in outline.tags if tag not in {"span", "pre"}], sorted(
+            {name for name, _ in outline.attributes}
+        )
+
+    hostile, harmless = (
+        Outline(render_html(with_text(page, text))),
+        Outline(render_html(with_text(page, "x"))),
+    )
+    assert shape(hostile) == shape(harmless)
+    assert "\u202e" not in hostile.text
+    assert "\u202e" not in render_markdown(with_text(page, text))
+
+
+def test_a_template_expression_in_a_text_is_not_evaluated(page):
+    assert "{{ 7*7 }}" in Outline(render_html(with_text(page, HOSTILE))).text
+
+
+def test_many_findings_are_cut_with_a_pointer_to_the_rest(inputs):
+    many = pl.concat([inputs.session_findings.head(1)] * 45)
+    report = render_report(replace(inputs, session_findings=many))
+    assert "5 more are in the asset" in report.markdown
+    assert "5 more are in the asset" in report.html
+
+
+def test_a_key_that_is_no_round_key_is_refused(inputs):
+    with pytest.raises(AnalysisError, match="round key"):
+        render_report(replace(inputs, round_key="a; rm -rf /"))
+
+
+def test_a_frame_of_another_kind_is_refused_by_name(inputs):
+    with pytest.raises(AnalysisError, match="frame of patches must have"):
+        render_report(replace(inputs, patches=pl.DataFrame({"id": ["p"]})))
+
+
+def test_a_missing_extra_names_the_line_that_installs_it(inputs, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"agent-evo-dagster\[plots\]"):
+        render_report(inputs)
