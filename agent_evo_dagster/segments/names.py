@@ -4,23 +4,12 @@ A name is the last part of a path that ends as files do, a word with a run of di
 the id of a task or job. Text that a person wrote is not looked at.
 """
 
-import re
 from typing import Any, Final
 
 from agent_evo_dagster.segments.view import TrajectoryView
 
-_MAX_TEXT: Final = 4_000  # characters of a command that are looked at
-_WORD: Final = re.compile(r"[\w.-]+")
-_RUN_OF_DIGITS: Final = re.compile(r"\d{4}")
-_LETTER: Final = re.compile(r"[A-Za-z]")
 _PATH_FIELDS: Final = ("file_path", "notebook_path", "path")
 _ID_FIELDS: Final = ("task_id", "taskId", "shell_id", "bash_id", "id")
-_TEXT_FIELDS: Final = ("command", "args")
-_ENDINGS: Final = (
-    "arrow bin c cc cfg conf cpp css csv go h html ini ipynb java jinja js json jsonl jsx lock log md npz parquet"
-    " pdf pkl png proto pt py pyi rb rs rst safetensors scala sh sql svg tex toml ts tsv tsx txt xml yaml yml"
-)
-_FILE_ENDINGS: Final = frozenset(_ENDINGS.split())
 
 
 def names_in(view: TrajectoryView, position: int) -> frozenset[str]:
@@ -33,15 +22,19 @@ def names_in(view: TrajectoryView, position: int) -> frozenset[str]:
 
 
 def _find(view: TrajectoryView, position: int) -> frozenset[str]:
+    found = {f"id:{made}" for made in ids_made(view, position)}
+    words = view.words[position]
+    if words is not None:
+        # a bare number is as likely a size or a port as a run's id
+        found.update(word for word in words if not word.isdigit())
+        return frozenset(found)
     asked = view.input_of(position)
-    found = {f"id:{value}" for field in _ID_FIELDS if isinstance(value := asked.get(field), str)}
+    for field in _ID_FIELDS:
+        if isinstance(value := asked.get(field), str):
+            found.add(f"id:{value}")
     for field in _PATH_FIELDS:
         if isinstance(path := asked.get(field), str):
             found.add(path.rstrip("/").rpartition("/")[2])
-    for field in _TEXT_FIELDS:
-        if isinstance(text := asked.get(field), str):
-            found.update(_words(text))
-    found.update(f"id:{made}" for made in ids_made(view, position))
     return frozenset(found)
 
 
@@ -54,15 +47,3 @@ def ids_made(view: TrajectoryView, position: int) -> list[str]:
     made: list[Any] = [response.get(field) for field in ("backgroundTaskId", "taskId", "id")]
     made.append(task.get("id") if isinstance(task, dict) else None)
     return [value for value in made if isinstance(value, str)]
-
-
-def _words(text: str) -> set[str]:
-    found = set()
-    for word in set(_WORD.findall(text[:_MAX_TEXT])):
-        if word.isalpha() or len(word) < 4:
-            continue
-        stem, dot, ending = word.rpartition(".")
-        is_file = dot and stem and ending in _FILE_ENDINGS
-        if is_file or (_RUN_OF_DIGITS.search(word) and _LETTER.search(word)):
-            found.add(word)
-    return found

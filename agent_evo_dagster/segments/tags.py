@@ -10,7 +10,6 @@ from typing import Final
 
 from agent_evo_dagster.segments.view import TrajectoryView
 
-_MAX_COMMAND: Final = 4_000  # characters that are looked at
 _MAX_WORDS: Final = 8  # of one command; its name and target are among the first
 _HEREDOC: Final = re.compile(r"<<-?\s*['\"]?\w+['\"]?")
 _COMMANDS: Final = re.compile(r"&&|\|\||[;|\n]")
@@ -63,7 +62,7 @@ def tags_of(view: TrajectoryView, positions: Iterable[int]) -> list[str]:
     for position in positions:
         tool = view.tool_name[position]
         if tool == "Bash":
-            found.update(_of_command(view.input_of(position).get("command")))
+            found.update(_of_command(view.command[position] or ""))
         elif tool in _WRITERS:
             asked = view.input_of(position)
             found.update(_of_file(asked.get("file_path") or asked.get("notebook_path")))
@@ -84,14 +83,9 @@ def _of_file(path: object) -> Iterator[str]:
         yield _TAG_OF_ENDING[file.suffix[1:]]
 
 
-def _of_command(command: object) -> Iterator[str]:
-    if not isinstance(command, str):
-        return
-    shell = command[:_MAX_COMMAND]
-    heredoc = _HEREDOC.search(shell)  # what follows is input, not commands
-    if heredoc:
-        shell = shell[: heredoc.start()]
-    for part in _COMMANDS.split(shell):
+def _of_command(command: str) -> Iterator[str]:
+    heredoc = _HEREDOC.search(command)  # what follows is input, not commands
+    for part in _COMMANDS.split(command[: heredoc.start()] if heredoc else command):
         words = _significant(part.split(None, _MAX_WORDS))
         if not words:
             continue

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -11,6 +11,13 @@ from agent_evo_dagster.errors import SegmentError
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA, Outcome, StepKind
 from agent_evo_dagster.trajectories.values import parsed
 
+_MAX_COMMAND: Final = 4_000  # characters of a command that are looked at
+_ENDINGS: Final = (
+    "arrow bin c cc cfg conf cpp css csv go h html ini ipynb java jinja js json jsonl jsx lock log md npz"
+    " parquet pdf pkl png proto pt py pyi rb rs rst safetensors scala sh sql svg tex toml ts tsv tsx txt"
+    " xml yaml yml"
+)
+_WORD: Final = rf"[\w.-]*[\w-]\.(?:{'|'.join(_ENDINGS.split())})\b|[\w.-]*\d{{4}}[\w.-]*"
 # Tools whose response tells what later steps refer to; those of others are never looked at.
 _TOOLS_WITH_RESPONSE = ("CronCreate", "Monitor", "Skill", "TaskCreate", "TaskOutput")
 _TELLING_RESPONSE = pl.col("tool_name").is_in(_TOOLS_WITH_RESPONSE) | (
@@ -38,6 +45,8 @@ class TrajectoryView:
     tool_response: list[str | None]
     outcome: list[str | None]
     text: list[str | None]
+    command: list[str | None]  # of Bash: the beginning of the command; of Skill: of its request
+    words: list[list[str] | None]  # in `command`: names of files, and words with a run of digits
     inputs: dict[int, Any] = field(default_factory=dict)  # parsed once
     names: dict[int, frozenset[str]] = field(default_factory=dict)  # found once, by names
 
@@ -67,7 +76,14 @@ class TrajectoryView:
 
 
 _OWNERS = ("trajectory_id", "session_id", "layer", "agent_id")
-_LISTS = [name for name in TrajectoryView.__slots__ if name in STEP_SCHEMA and name not in _OWNERS]
+_COMMAND = pl.when(pl.col("tool_name").is_in(["Bash", "Skill"])).then(
+    pl.coalesce(pl.col("tool_input").str.json_path_match(path) for path in ("$.command", "$.args"))
+)
+_LISTS = [
+    name
+    for name in TrajectoryView.__slots__
+    if name in (*STEP_SCHEMA, "command", "words") and name not in _OWNERS
+]
 
 
 def read_views(steps: pl.DataFrame) -> Iterator[TrajectoryView]:
@@ -82,15 +98,19 @@ def read_views(steps: pl.DataFrame) -> Iterator[TrajectoryView]:
             f"Segments are built from frames of STEP_SCHEMA; this one lacks {', '.join(missing)}. "
             "Build the steps with agent_evo_dagster.trajectories.build."
         )
-    ordered = steps.sort(
-        "session_id", "agent_id", "trajectory_id", "index", maintain_order=True
-    ).with_columns(
-        pl.col("started_at", "ended_at").cast(pl.Int64),
-        pl.when(_TELLING_RESPONSE).then("tool_response").alias("tool_response"),
+    ordered = (
+        steps.sort("session_id", "agent_id", "trajectory_id", "index", maintain_order=True)
+        .with_columns(
+            pl.col("started_at", "ended_at").cast(pl.Int64),
+            pl.when(_TELLING_RESPONSE).then("tool_response").alias("tool_response"),
+            _COMMAND.str.slice(0, _MAX_COMMAND).alias("command"),
+        )
+        .with_columns(words=pl.col("command").str.extract_all(_WORD))
     )
     columns = {name: ordered.get_column(name).to_list() for name in _LISTS}
     owners = ordered.select(_OWNERS).rows()
     for _, group in groupby(range(len(owners)), key=lambda row: owners[row][0]):
         rows = list(group)
         start, stop = rows[0], rows[-1] + 1
-        yield TrajectoryView(*owners[start], **{name: values[start:stop] for name, values in columns.items()})
+        lists: dict[str, Any] = {name: values[start:stop] for name, values in columns.items()}
+        yield TrajectoryView(*owners[start], **lists)

@@ -131,6 +131,8 @@ class CallBook:
         # the batch is the event of a call that has no other end; where all have one, of its first call
         owner = next((draft for draft, _ in named if draft.end is None and draft.denial is None), named[0][0])
         for place, (draft, response) in enumerate(named):
+            if draft.batch == row:  # named twice
+                continue
             draft.batch, draft.batch_response = row, response
             if not draft.rows:
                 draft.place = place

@@ -53,8 +53,8 @@ def read_columns(events: pl.DataFrame) -> EventColumns:
             "Read the events with agent_evo_dagster.capture.read."
         )
     ordered = (
-        events.unique("event_id", keep="first", maintain_order=True)
-        .sort("session_id", "at", "source_file", "source_offset", maintain_order=True)
+        events.sort("session_id", "at", "source_file", "source_offset", "event_id")
+        .unique("event_id", keep="first", maintain_order=True)
         .with_columns(
             pl.col("at").cast(pl.Int64),
             pl.when(pl.col("kind").is_in(_KINDS_WITH_EXTRA)).then("extra").alias("extra"),
