@@ -16,6 +16,7 @@ from assets.segments import segments
 from assets.skills import build_compiled_skills, skill_bank_source, skill_packages
 from assets.training import checkpoint, rollout_trajectories, training_config, training_metrics, training_run
 from assets.trajectories import trajectories
+from automation.console import round_console
 from automation.jobs import build_jobs
 from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
@@ -84,6 +85,7 @@ def build_defs(
         jobs=build_jobs(),
         schedules=[build_nightly(chosen, TEMPLATE)],
         sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen)],
+        loggers={"console": round_console},
         resources={**build_resources(chosen), **(resource_overrides or {})},
         executor=dg.in_process_executor if chosen.executor == "in_process" else dg.multiprocess_executor,
     )

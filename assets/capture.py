@@ -3,6 +3,7 @@
 import dagster as dg
 
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
+from assets.observed import observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import schema_problems
@@ -12,8 +13,8 @@ from resources.spool import SpoolResource
 GROUP = "sessions"
 
 
-@dg.observable_source_asset(
-    name="hook_event_files",
+@observed(
+    "hook_event_files",
     group_name=GROUP,
     description="The spool: files of hook records that Claude Code sessions wrote. Rounds take slices of it.",
 )

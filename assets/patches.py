@@ -85,7 +85,6 @@ def patch_evaluation(
     skill_bank: SkillBankResource,
     trainer: TrainerResource,
     training_config: pl.DataFrame,
-    training_run: pl.DataFrame,
     skill_patches: pl.DataFrame,
 ) -> Results:
     """Probe every patch that changes settings; others wait for a person."""

@@ -9,7 +9,7 @@ import polars as pl
 
 OWNER = "team:agent-evo"
 Metadata = dict[str, dg.MetadataValue]
-# What an asset with checks yields: Dagster reads no output type from a generator, so frames pass to the IO manager.
+# What an asset with checks yields: Dagster reads no type from a generator, so frames reach the IO manager.
 Results = Iterator[dg.MaterializeResult[pl.DataFrame]]
 
 

@@ -17,6 +17,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_all
 from agent_evo_dagster.skills.sections import parse_document
 from agent_evo_dagster.skills.types import CompiledSkill, SkillRef
+from assets.observed import observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, diff, numbers, table
 from resources.rounds import RoundsResource
@@ -29,8 +30,8 @@ VERSIONS = pl.Schema(
 COMPILED = pl.Schema({"sha256": pl.String, "text": pl.String})
 
 
-@dg.observable_source_asset(
-    name="skill_bank_source",
+@observed(
+    "skill_bank_source",
     group_name=GROUP,
     description="The skill bank on disk: bases and approved patches. Written through the gate alone.",
 )

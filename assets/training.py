@@ -54,6 +54,8 @@ def training_config(
         overrides=manifest.overrides,
         seed=manifest.seed,
     )
+    if resolved.ignored:
+        context.log.warning(f"Of the request nothing was made of: {resolved.ignored!r}")
     frame = to_frame(resolved)
     return dg.MaterializeResult(
         value=frame,
@@ -63,6 +65,7 @@ def training_config(
             ),
             "settings": table(frame, ["name", "value", "source", "origin", "why"], limit=100),
             "bank_hash": manifest.bank_hash,
+            "not_understood": resolved.ignored or "every word of the request was understood",
         },
     )
 

@@ -16,6 +16,8 @@ ADOPT = "adopt"
 
 # The training worker is heavy: one run that trains at a time (see the run queue in dagster.yaml).
 TRAINS = {"agent_evo/trains": "true"}
+# The logger of automation.console instead of Dagster's own, which tells each event.
+CONSOLE = {"loggers": {"console": {"config": {}}}}
 
 
 def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
@@ -29,13 +31,15 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
             selection=everything,
             partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
-            description="A whole round: sessions, training, findings, patches, gate, decision, compiled skills.",
+            config=CONSOLE,
+            description="A whole round: sessions, training, findings, gate, decision, compiled skills.",
         ),
         dg.define_asset_job(
             OPTIMIZE_SKILLS,
             selection=everything - training,
             partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
+            config=CONSOLE,
             description="From sessions to compiled skills, with the training that the round already has.",
         ),
         dg.define_asset_job(
@@ -43,12 +47,14 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
             selection=training,
             partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
+            config=CONSOLE,
             description="From the skills' settings to an evaluated policy.",
         ),
         dg.define_asset_job(
             ADOPT,
             selection=decided,
             partitions_def=EVOLUTION_ROUNDS,
+            config=CONSOLE,
             description="Read the decisions again and compile what was approved since.",
         ),
     ]

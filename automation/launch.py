@@ -1,10 +1,11 @@
-"""One round, run in this process: `python -m automation.launch KEY [JOB]`. What `agent-evo rounds run` starts."""
+"""One round, run in this process: `python -m automation.launch KEY [JOB]`, as `agent-evo rounds run` does."""
 
 import sys
 
 import dagster as dg
 
 from agent_evo_dagster.definitions import defs
+from agent_evo_dagster.training.orphan import exit_with_parent
 from assets.partitions import EVOLUTION_ROUNDS
 
 
@@ -33,6 +34,7 @@ def launch(key: str, job: str) -> bool:
 
 def main() -> None:
     """Register the round that the command line names, and run a job on it if one is named."""
+    exit_with_parent()
     match sys.argv[1:]:
         case [key]:
             register(key)

@@ -1,6 +1,7 @@
 """The rounds as Dagster sees them: manifests, and the folders that belong to them."""
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -8,7 +9,7 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
-class RoundsResource(dg.ConfigurableResource[RoundStore]):
+class RoundsResource(dg.ConfigurableResource[Any]):
     """The rounds below `home`."""
 
     home: str

@@ -1,6 +1,7 @@
 """The skill bank as Dagster sees it: the living one, and the ones that rounds read."""
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -11,7 +12,7 @@ from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 
 
-class SkillBankResource(dg.ConfigurableResource[SkillBank]):
+class SkillBankResource(dg.ConfigurableResource[Any]):
     """The bank at `path` (`template` before the first round); `snapshots` holds what rounds read."""
 
     path: str

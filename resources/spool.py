@@ -1,6 +1,7 @@
 """The spool as Dagster sees it: where hook events lie and the key that redacts them."""
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 
@@ -11,7 +12,7 @@ from agent_evo_dagster.rounds.opening import to_slice
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
-class SpoolResource(dg.ConfigurableResource[ReadResult]):
+class SpoolResource(dg.ConfigurableResource[Any]):
     """The hook event files below `path`; the redaction key lies in `home`."""
 
     path: str

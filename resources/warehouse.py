@@ -1,6 +1,7 @@
 """The warehouse as Dagster sees it: an IO manager for frames, and the store for reading other rounds."""
 
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -8,7 +9,7 @@ import polars as pl
 from agent_evo_dagster.warehouse import Warehouse
 
 
-class WarehouseResource(dg.ConfigurableResource[Warehouse]):
+class WarehouseResource(dg.ConfigurableResource[Any]):
     """The store below `root`."""
 
     root: str

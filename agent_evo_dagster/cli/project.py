@@ -9,14 +9,8 @@ from pathlib import Path
 from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.settings import Settings
-
-# Nothing that a command starts phones home.
-QUIET = {
-    "DAGSTER_DISABLE_TELEMETRY": "true",
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-}
+from agent_evo_dagster.training.orphan import PARENT_FD
+from agent_evo_dagster.training.telemetry import OFFLINE_BY_DEFAULT, TELEMETRY_OFF
 
 
 def project_root() -> Path:
@@ -47,10 +41,27 @@ def dagster_environment(root: Path, settings: Settings) -> Mapping[str, str]:
     home = Path(os.environ.get("DAGSTER_HOME") or settings.root / "dagster")
     if not (home / "dagster.yaml").exists():
         write_atomic(home / "dagster.yaml", (root / "deploy" / "dagster.yaml").read_bytes())
-    return {**os.environ, **QUIET, "DAGSTER_HOME": str(home), "AGENT_EVO_HOME": str(settings.root)}
+    return {
+        **OFFLINE_BY_DEFAULT,
+        **os.environ,
+        **TELEMETRY_OFF,
+        "DAGSTER_HOME": str(home),
+        "AGENT_EVO_HOME": str(settings.root),
+    }
 
 
 def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
-    """Register a round in Dagster, and run a job on it if one is named, in another process; its exit code."""
+    """Register a round in Dagster, and run a job on it if one is named, in another process; its exit code.
+
+    That process ends when this one does, however this one ends.
+    """
     command = [sys.executable, "-m", "automation.launch", key, *job]
-    return subprocess.run(command, cwd=root, env=dagster_environment(root, settings), check=False).returncode
+    read_end, write_end = os.pipe()
+    try:
+        environment = {**dagster_environment(root, settings), PARENT_FD: str(read_end)}
+        return subprocess.run(
+            command, cwd=root, env=environment, pass_fds=(read_end,), check=False
+        ).returncode
+    finally:
+        os.close(read_end)
+        os.close(write_end)

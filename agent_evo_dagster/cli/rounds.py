@@ -54,7 +54,7 @@ def open_(
 
 
 @app.command()
-def run(
+def run(  # noqa: PLR0917 (options of a command are given by name)
     key: Annotated[str | None, typer.Argument(help="Round to run; a new one is opened where absent.")] = None,
     count: Annotated[
         int, typer.Option("--count", min=1, help="How many new rounds, one after the other.")

@@ -113,6 +113,7 @@ def _nothing_captured(settings: Settings) -> str:
     return (
         f"A round was asked for, and the spool {settings.spool} holds no finished session. Either capture "
         "some (agent-evo hooks install --project DIR, then work with Claude Code), import some "
-        "(agent-evo import PATH; the samples: agent-evo import samples), take sessions that are still open (--include-open-sessions), "
+        "(agent-evo import PATH; the samples: agent-evo import samples), take sessions that are still open "
+        "(--include-open-sessions), "
         "or train without sessions (--allow-empty)."
     )

@@ -1,4 +1,4 @@
-"""The status of a round: `status.json`, with the keys of the older system and our own. Derived, never a source."""
+"""The status of a round: `status.json`, with the keys of the older system and our own. Derived."""
 
 from typing import Literal
 

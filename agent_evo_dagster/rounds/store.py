@@ -1,4 +1,4 @@
-"""Round manifests on disk: `<home>/rounds/<key>/manifest.json`, written once. Not how their content is chosen."""
+"""Round manifests on disk, each written once. Not how their content is chosen."""
 
 from dataclasses import dataclass
 from pathlib import Path
