@@ -9,6 +9,7 @@ from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.partitions import EVOLUTION_ROUNDS
@@ -85,9 +86,11 @@ def patch_evaluation(
     skill_bank: SkillBankResource,
     trainer: TrainerResource,
     training_config: pl.DataFrame,
+    rollout_trajectories: pl.DataFrame,
     skill_patches: pl.DataFrame,
 ) -> Results:
     """Probe every patch that changes settings; others wait for a person."""
+    self_test()
     manifest = rounds.manifest(context)
     prober = Prober(
         context=context,
@@ -104,6 +107,7 @@ def patch_evaluation(
         skill_patches,
         {name: probe.rows for name, probe in probes.items()},
         facts={name: probe.facts for name, probe in probes.items()},
+        proposing=set(rollout_trajectories["task_id"]),
     )
     refused = frame.filter(pl.col("verdict") != "accept")
     yield dg.MaterializeResult(
