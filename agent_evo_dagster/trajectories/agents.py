@@ -1,6 +1,6 @@
 """Which agents a session had, and which call started each. Not the client's own forks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from agent_evo_dagster.trajectories.columns import EventColumns
@@ -8,16 +8,24 @@ from agent_evo_dagster.trajectories.drafts import Draft
 from agent_evo_dagster.trajectories.values import parsed
 
 _CALLERS: Final = frozenset({"Agent", "Task", "Skill"})  # tools whose call can start a subagent
-_WORK: Final = frozenset(
-    {"PreToolUse", "PostToolUse", "PostToolUseFailure", "PostToolBatch", "SubagentStart"}
-)
 
 
-def subagents(columns: EventColumns, rows: Iterable[int]) -> frozenset[str]:
-    """The agents that were started or called a tool. One that only ever stops is a fork of the client."""
-    return frozenset(
-        agent for row in rows if (agent := columns.agent_id[row]) is not None and columns.kind[row] in _WORK
-    )
+def subagents(columns: EventColumns, rows: Sequence[int]) -> frozenset[str]:
+    """The agents that did more than stop, or that a call names. Others are forks of the client."""
+    found: set[str] = set()
+    stopped: set[str] = set()
+    for row in rows:
+        agent = columns.agent_id[row]
+        if agent is not None:
+            if columns.kind[row] == "SubagentStop":
+                stopped.add(agent)
+            else:
+                found.add(agent)
+    if not stopped <= found:
+        calls = (row for row in rows if columns.tool_name[row] in _CALLERS)
+        named = {_named_by(parsed(columns.tool_response[row])) for row in calls}
+        found.update(agent for agent in named if agent is not None and agent in stopped)
+    return frozenset(found)
 
 
 def calls_of_agents(columns: EventColumns, drafts: Sequence[Draft]) -> dict[str, Draft]:

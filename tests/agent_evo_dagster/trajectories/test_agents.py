@@ -76,6 +76,11 @@ def test_the_clients_own_forks_are_marks_of_the_main_agent() -> None:
     assert steps["mark"].to_list() == ["PreToolUse", "Stop", "SubagentStop", "SubagentStop"]
 
 
+def test_an_agent_that_a_call_names_is_no_fork_though_only_its_stop_was_captured() -> None:
+    steps = build_trajectories(hooks(*started("x", "c1"), *agent("x", hook("SubagentStop"))))
+    assert steps["agent_id"].to_list() == [None, "x"]
+
+
 def test_an_agent_whose_start_was_lost_is_not_mixed_into_the_main_one() -> None:
     steps = build_trajectories(hooks(*agent("x", *bash("ls"), hook("SubagentStop"))))
     assert steps["agent_id"].to_list() == ["x", "x"]

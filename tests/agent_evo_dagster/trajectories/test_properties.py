@@ -1,4 +1,4 @@
-"""What holds of any events: none lost, none twice, no negative time, no dependence on the order of reading."""
+"""What holds of any events: none lost, none twice, no negative time, and no order of reading matters."""
 
 from typing import Any
 
@@ -10,8 +10,9 @@ from agent_evo_dagster.trajectories.build import build_trajectories
 from tests.agent_evo_dagster.trajectories.event_frames import hook, hooks
 
 KINDS = [
-    "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied", "UserPromptSubmit",
-    "UserPromptExpansion", "MessageDisplay", "SubagentStart", "SubagentStop", "Stop", "SessionEnd", "Strange",
+    "PreToolUse", "PostToolUse", "PostToolUseFailure", "PermissionRequest", "PermissionDenied",
+    "UserPromptSubmit", "UserPromptExpansion", "MessageDisplay", "SubagentStart", "SubagentStop",
+    "Stop", "SessionEnd", "Strange",
 ]  # fmt: skip
 IDS = st.sampled_from([None, "c1", "c2"])
 TOOLS = st.sampled_from(["Bash", "Agent", "TaskOutput", "Skill"])

@@ -1,7 +1,7 @@
 """The recordings of the real client give the trajectories that a reader of them expects.
 
-`expected_recordings.txt` was written from reading the recordings, event by event: agent, number of own events,
-tool, outcome, reason and, where it is long, the beginning of the error.
+`expected_recordings.txt` follows the recordings event by event: agent, first event, number of own events (a
+`+` for each that is evidence), tool, outcome, reason, and the beginning of the error.
 """
 
 from pathlib import Path
