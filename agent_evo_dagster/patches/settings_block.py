@@ -13,6 +13,7 @@ import yaml
 
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.fences import Line, scan
+from agent_evo_dagster.patches.front_matter import compose
 
 MARKER = "# agent-evo:settings"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -127,7 +128,7 @@ def _block_lines(section_text: str, origin: str) -> Iterator[Line]:
 def _read_line(line: Line, origin: str) -> _Located:
     """One setting of one line."""
     try:
-        node = yaml.compose(line.text, Loader=yaml.SafeLoader)
+        node = compose(line.text)
     except (yaml.YAMLError, RecursionError) as error:
         raise PatchError(f"{origin}: not valid YAML; write one setting a line: {_EXAMPLE}.") from error
     if not isinstance(node, yaml.MappingNode) or len(node.value) != 1:
@@ -160,7 +161,7 @@ _EXAMPLE = '`name: {default: 1, min: 0, max: 2, why: "..."}`'
 def _number(node: yaml.Node, what: str) -> int | float:
     """A plain number; `1e-5` is one here, though YAML 1.1 takes it for text."""
     text = node.value
-    if isinstance(node, yaml.ScalarNode) and node.style is None and isinstance(text, str):
+    if isinstance(node, yaml.ScalarNode) and not node.style and isinstance(text, str):
         if _INTEGER.fullmatch(text):
             return int(text)
         if _FLOAT.fullmatch(text) and math.isfinite(float(text)):

@@ -15,7 +15,7 @@ from agent_evo_dagster.skills.agent_skill import check_name
 from agent_evo_dagster.skills.apply import Patched, apply_patches
 from agent_evo_dagster.skills.journal import LOCK, recover
 from agent_evo_dagster.skills.manifest import BankFile, Manifest, parse_bank_file, parse_manifest
-from agent_evo_dagster.skills.outputs import check_output, contained
+from agent_evo_dagster.skills.outputs import check_output
 from agent_evo_dagster.skills.rules import check_patches, check_statuses
 from agent_evo_dagster.skills.sections import parse_document
 from agent_evo_dagster.skills.types import SkillRef, SkillSource
@@ -89,7 +89,7 @@ class SkillBank:
         Raises:
             SkillBankError: missing, too large, or not UTF-8.
         """
-        return _read(contained(self.path, relative), f"{self.path.name}/{relative}")
+        return _read(self.path / relative, f"{self.path.name}/{relative}")
 
     def manifest(self, ref: SkillRef) -> Manifest:
         """The manifest of a skill."""
@@ -100,7 +100,7 @@ class SkillBank:
         """The patch `name` of a skill, whatever its status; None where there is no such file."""
         relative = self.relative(ref, f"patches/{name}.md")
         origin = f"{self.path.name}/{relative}"
-        if "/" in name or not contained(self.path, relative).is_file():
+        if "/" in name or not (self.path / relative).is_file():
             return None
         patch = parse_patch(self.read(relative), origin=origin)
         if patch.id != name:

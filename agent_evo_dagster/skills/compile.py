@@ -115,12 +115,24 @@ def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
     """Compile the skills `names` and write what changed: all of them, or nothing.
 
     Raises:
-        SkillBankError: one of them cannot be compiled; as `compile_skill`.
+        SkillBankError: one of them cannot be compiled, as `compile_skill`, or its SKILL.md was edited by hand.
     """
     with locked(bank.path / LOCK):
         roll_forward(bank.path)
         compiled = tuple(compile_skill(bank, name) for name in names)
+        for skill in compiled:
+            _refuse_edited(bank, skill)
         return WriteReport(commit(bank.path, output_writes(bank, compiled)), compiled)
+
+
+def _refuse_edited(bank: SkillBank, skill: CompiledSkill) -> None:
+    """What a person wrote into a compiled file is not lost."""
+    if _state(bank, skill) == "edited":
+        raise SkillBankError(
+            f"{skill.output} is not what this bank wrote: it was edited by hand, or made by another. See "
+            f"agent-evo skills diff {skill.name}; move the edit into {skill.group}/{skill.name}/base.md of the "
+            f"bank, delete the file, and compile again."
+        )
 
 
 def validate(bank: SkillBank) -> list[str]:

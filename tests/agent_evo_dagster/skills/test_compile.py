@@ -255,6 +255,16 @@ def test_states_tell_stale_from_edited(tmp_path: Path) -> None:
     assert states(bank)[0].state == "edited"
 
 
+def test_an_edit_by_hand_is_not_overwritten(tmp_path: Path) -> None:
+    bank = bank_at(tmp_path, "beta", "alpha")
+    output = write_skills(bank, ["alpha"]).compiled[0].output
+    output.write_text("by hand")
+    with pytest.raises(SkillBankError, match="edited by hand, or made by another"):
+        write_skills(bank, ["beta", "alpha"])
+    assert output.read_text() == "by hand"
+    assert not (tmp_path / ".claude/skills/beta").exists()
+
+
 bodies = st.lists(st.sampled_from(["A.\n", "B.", "\nC.\n", "```\n<!-- section:one -->\n```\n"]), max_size=4)
 actions: st.SearchStrategy[Action] = st.sampled_from(get_args(Action))
 
