@@ -115,7 +115,7 @@ def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
     """Compile the skills `names` and write what changed: all of them, or nothing.
 
     Raises:
-        SkillBankError: one of them cannot be compiled, as `compile_skill`, or its SKILL.md was edited by hand.
+        SkillBankError: one of them cannot be compiled, or its SKILL.md was edited by hand.
     """
     with locked(bank.path / LOCK):
         roll_forward(bank.path)
@@ -130,8 +130,8 @@ def _refuse_edited(bank: SkillBank, skill: CompiledSkill) -> None:
     if _state(bank, skill) == "edited":
         raise SkillBankError(
             f"{skill.output} is not what this bank wrote: it was edited by hand, or made by another. See "
-            f"agent-evo skills diff {skill.name}; move the edit into {skill.group}/{skill.name}/base.md of the "
-            f"bank, delete the file, and compile again."
+            f"agent-evo skills diff {skill.name}; move the edit into {skill.group}/{skill.name}/base.md, "
+            f"delete the file, and compile again."
         )
 
 
