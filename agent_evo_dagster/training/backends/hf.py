@@ -1,6 +1,9 @@
 """Training through Hugging Face TRL: GRPO on our rollouts. Files and processes are the worker's."""
 
 import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,7 +43,7 @@ def train(policy: Policy, config: TrainingConfig, environment: Environment, moni
     rollout_function = RolloutFunction(environment, ChatRenderer(policy.tokenizer), config, monitor)
     batches = -(-config.max_steps // config.num_iterations)
     tasks = environment.tasks("train", batches * config.prompts_per_step, config.seed)
-    with tempfile.TemporaryDirectory(prefix="agent-evo-trl-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="agent-evo-trl-") as scratch, _quiet():
         trainer = GRPOTrainer(
             model=policy.model,
             processing_class=policy.tokenizer,
@@ -53,6 +56,14 @@ def train(policy: Policy, config: TrainingConfig, environment: Environment, moni
         trainer.remove_callback(PrinterCallback)
         trainer.train()
     return Trained(int(trainer.state.global_step), rollout_function.rollouts())
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the warning that TRL's name for checkpointing, which we switch off, is an old one."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*gradient_checkpointing.*", FutureWarning)
+        yield
 
 
 def _step_callback(rollout_function: RolloutFunction, monitor: Monitor) -> Any:
