@@ -42,7 +42,10 @@ class Waits:
 
     def woken_by(self, text: str | None) -> bool:
         """Whether a prompt with this text is one that was waited for."""
-        return text is not None and (text in self.prompts or (bool(self.jobs) and is_notification(text)))
+        if text is None:
+            return False
+        unnamed = self.wake_ups > 0 and not self.prompts  # it was not said what the wake-up will send
+        return text in self.prompts or unnamed or (bool(self.jobs) and is_notification(text))
 
     def outstanding(self) -> bool:
         """Whether anything may still come by itself."""

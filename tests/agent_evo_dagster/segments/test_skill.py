@@ -48,6 +48,13 @@ def test_a_wake_up_prompt_is_no_change_of_subject() -> None:
     assert shape(segmented(*asked, *woken)) == [(None, 0, None), ("monitor", 4, None)]
 
 
+def test_a_wake_up_that_did_not_say_what_it_will_send_is_no_change_of_subject() -> None:
+    wait = call("ScheduleWakeup", {"delaySeconds": 60}, {"scheduledFor": 1}, "w1")
+    asked = [prompt("watch it", "p1"), *skill("monitor"), *bash("tail a.log"), *wait, STOP]
+    woken = [prompt("time is up", "p2"), *bash("cat other.json"), STOP]
+    assert shape(segmented(*asked, *woken)) == [(None, 0, None), ("monitor", 4, None)]
+
+
 def test_a_finished_job_is_no_change_of_subject() -> None:
     asked = [prompt("train", "p1"), *skill("run"), *bash("python a.py"), STOP]
     told = [prompt("<task-notification>\n<task-id>b1</task-id>", "p2"), *bash("cat other.json"), STOP]
