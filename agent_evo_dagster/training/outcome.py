@@ -44,6 +44,8 @@ def clear_outputs(run_dir: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink(missing_ok=True)
+    for staged in run_dir.glob(".checkpoint.*"):  # of a try that was killed while it saved
+        shutil.rmtree(staged)
 
 
 def write_frame(frame: pl.DataFrame, path: Path) -> None:

@@ -1,9 +1,11 @@
-"""The configuration as TRL's own arguments. One optimiser step is one micro-batch of all rollouts."""
+"""The configuration as TRL's own arguments. No default of TRL's that decides a run is left to TRL."""
 
 from pathlib import Path
 from typing import Any
 
 from agent_evo_dagster.training.config import TrainingConfig
+
+MAX_ROWS = 256
 
 
 def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
@@ -11,6 +13,7 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
     from trl import GRPOConfig
 
     batch = config.prompts_per_step * config.num_generations
+    rows = micro_batch(batch)
     return GRPOConfig(
         output_dir=str(output_dir),
         seed=config.seed,
@@ -18,8 +21,8 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
         learning_rate=config.learning_rate,
         lr_scheduler_type="constant_with_warmup",
         warmup_steps=config.warmup_steps,
-        per_device_train_batch_size=batch,
-        gradient_accumulation_steps=1,
+        per_device_train_batch_size=rows,
+        gradient_accumulation_steps=batch // rows,
         generation_batch_size=batch,
         num_generations=config.num_generations,
         num_iterations=config.num_iterations,
@@ -46,3 +49,8 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
         save_strategy="no",
         disable_tqdm=True,
     )
+
+
+def micro_batch(batch: int) -> int:
+    """Rows of one forward and backward pass: as many as memory allows, and a divisor of the batch."""
+    return max(rows for rows in range(1, min(batch, MAX_ROWS) + 1) if batch % rows == 0)

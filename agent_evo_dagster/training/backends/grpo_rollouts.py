@@ -1,6 +1,7 @@
 """TRL's rollout and reward functions on our rollouts. A prompt is a task's id: the engine renders it."""
 
 import hashlib
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -72,8 +73,19 @@ class RolloutFunction:
         frame = rollout_frame(rollouts, origin, self._renderer)
         self._frames.append(frame)
         self.latest = summary(frame)
+        _warn_of_failures(rollouts)
         sampled = sum(rollout.trajectory.sampled for rollout in rollouts)
         self.timings = {"rollout_seconds": seconds, "rollout_tokens_per_second": sampled / seconds}
+
+
+def _warn_of_failures(rollouts: list[Scored]) -> None:
+    """Say how many rollouts their environment failed, and why the first of them did."""
+    errors = [error for rollout in rollouts if (error := rollout.trajectory.error)]
+    if errors:
+        logging.getLogger(__name__).warning(
+            "%d of %d rollouts failed in their environment and train nothing; the first: %s",
+            len(errors), len(rollouts), errors[0],
+        )  # fmt: skip
 
 
 def batch_seed(seed: int, version: int) -> int:

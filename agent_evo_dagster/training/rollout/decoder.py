@@ -19,6 +19,7 @@ class Decoder:
         from transformers import DynamicCache
 
         longest = max(map(len, prompts))
+        self.pad = pad
         self._model = model
         self._names = set(inspect.signature(model.forward).parameters)
         self._device = model.device

@@ -6,6 +6,7 @@ very choice. Rewards are the episode's, schedules the caller's.
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from agent_evo_dagster.training.environments.types import Episode
@@ -17,6 +18,7 @@ from agent_evo_dagster.training.types import Finish
 
 # Rows that are done are dropped once they are this share of the batch: dropping copies the cache.
 DROP_SHARE = 0.2
+MAX_ROWS = 1024  # decoded at a time: bounds the memory of the cache, whatever is asked for
 
 
 class Slot:
@@ -88,33 +90,40 @@ def roll_out(
     sampling: Sampling,
     *,
     tick: Tick = lambda: None,
+    max_rows: int = MAX_ROWS,
 ) -> list[Trajectory]:
-    """Attempt all `episodes` at once with `model`; trajectories in the order of the episodes."""
+    """Attempt all `episodes`, `max_rows` at a time; trajectories in the order of the episodes."""
     import torch
 
     slots = [Slot(episode, renderer, limits) for episode in episodes]
-    if not slots:
-        return []
     sampler = Sampler(sampling, len(slots), limits.max_completion_length)
-    with torch.inference_mode():
-        decoder = Decoder(model, [slot.prompt_ids for slot in slots], renderer.pad)
-        rows = list(range(len(slots)))
-        logits = decoder.prefill()
-        for position in range(limits.max_completion_length):
-            tick()
-            tokens = _feed(slots, rows, *sampler.choose(logits, rows, position), pad=renderer.pad)
-            live = [at for at, row in enumerate(rows) if slots[row].finish is None]
-            if not live:
-                break
-            if len(live) <= (1 - DROP_SHARE) * len(rows):
-                decoder.keep(live)
-                rows, tokens = [rows[at] for at in live], [tokens[at] for at in live]
-            logits = decoder.step(tokens)
+    for first in range(0, len(slots), max_rows):
+        rows = list(range(len(slots)))[first : first + max_rows]
+        with torch.inference_mode():
+            decoder = Decoder(model, [slots[row].prompt_ids for row in rows], renderer.pad)
+            _decode(slots, rows, decoder, sampler, tick=tick)
     return [slot.trajectory() for slot in slots]
 
 
+def _decode(
+    slots: Sequence[Slot], rows: list[int], decoder: Decoder, sampler: Sampler, *, tick: Tick
+) -> None:
+    """Finish the slots of `rows` in lock-step: their limits end them all."""
+    logits = decoder.prefill()
+    for position in count():
+        tick()
+        tokens = _feed(slots, rows, *sampler.choose(logits, rows, position), pad=decoder.pad)
+        live = [at for at, row in enumerate(rows) if slots[row].finish is None]
+        if not live:
+            return
+        if len(live) <= (1 - DROP_SHARE) * len(rows):
+            decoder.keep(live)
+            rows, tokens = [rows[at] for at in live], [tokens[at] for at in live]
+        logits = decoder.step(tokens)
+
+
 def _feed(
-    slots: list[Slot], rows: list[int], tokens: list[int], logprobs: list[float], *, pad: int
+    slots: Sequence[Slot], rows: list[int], tokens: list[int], logprobs: list[float], *, pad: int
 ) -> list[int]:
     """One token for each row; rows that are done take padding that nobody reads."""
     return [

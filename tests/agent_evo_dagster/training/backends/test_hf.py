@@ -99,7 +99,7 @@ def test_groups_of_equal_rewards_train_nothing(policy, environment, scale):
     assert same_weights(after, policy)
 
 
-def test_a_group_with_one_usable_row_trains_nothing_and_gives_no_nan(policy, environment):
+def test_a_group_with_one_usable_row_trains_nothing_and_gives_no_nan(policy, environment, caplog):
     def break_all_but_the_first(episode, count):
         if count % TINY.num_generations:
             episode.act = lambda text: 1 / 0
@@ -109,6 +109,8 @@ def test_a_group_with_one_usable_row_trains_nothing_and_gives_no_nan(policy, env
     assert trained.rollouts["finish"].to_list().count("infra_error") == 6
     assert watch.steps[0]["grad_norm"] == 0
     assert watch.steps[0]["loss"] == 0
+    assert "6 of 8 rollouts failed" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
     assert same_weights(after, policy)
 
 
@@ -128,3 +130,12 @@ def test_a_kl_term_is_measured_against_the_policy_it_began_with(environment):
 def test_every_loss_that_can_be_configured_runs(environment, loss_type):
     config = TINY.model_copy(update={"loss_type": loss_type, "max_steps": 1})
     assert run(config, environment)[2].steps == 1
+
+
+def test_micro_batches_change_how_a_step_is_computed_and_not_what_it_is(environment, monkeypatch):
+    whole, seen, _ = run(TINY, environment)
+    monkeypatch.setattr("agent_evo_dagster.training.backends.grpo_arguments.MAX_ROWS", 4)
+    parts, again, _ = run(TINY, environment)
+    assert again.steps[0]["grad_norm"] == pytest.approx(seen.steps[0]["grad_norm"], rel=1e-3)
+    for ours, theirs in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        assert ours.allclose(theirs, atol=1e-4)

@@ -221,3 +221,9 @@ def test_whatever_the_limits_they_hold_and_lengths_are_equal(policy, renderer, e
         assert 1 <= rollout.turns <= limits.max_turns
         assert len(rollout.completion_ids) == len(rollout.logprobs) == len(rollout.response_mask)
         assert rollout.finish in {Finish.STOP, Finish.LENGTH, Finish.TOOL_LIMIT}
+
+
+def test_rows_that_are_decoded_in_portions_are_the_same(policy, renderer, environment):
+    whole = roll_out(policy.model, renderer, episodes(environment, 13), LIMITS, SAMPLED)
+    parts = roll_out(policy.model, renderer, episodes(environment, 13), LIMITS, SAMPLED, max_rows=5)
+    assert [rollout.completion_ids for rollout in parts] == [rollout.completion_ids for rollout in whole]
