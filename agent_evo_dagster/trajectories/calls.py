@@ -1,7 +1,9 @@
 """The joining of one tool call's events: by its id, by content where it has none. Not how the call ended."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any, Final
 
 import orjson
@@ -96,11 +98,9 @@ class CallBook:
             draft.end = row
 
     def _nearest(self, starts: list[int], end: int) -> int | None:
-        at = self._columns.at
-        before = [start for start in starts if start < end]
-        if before:
-            starts.remove(before[-1])
-            return before[-1]
+        at, place = self._columns.at, bisect_left(starts, end)
+        if place > 0:
+            return starts.pop(place - 1)
         if starts and at[starts[0]] - at[end] <= _CLOCK_SLACK:
             return starts.pop(0)
         return None
@@ -111,15 +111,18 @@ class CallBook:
     def _asking_the_same(
         self, agent: str | None, tool: str | None, tool_input: str | None, row: int
     ) -> Draft | None:
-        """The latest call before `row` with this content, else the first after it."""
+        """The latest call before `row` with this content that no batch has named, else the first after it."""
         if not self._by_content:
-            for draft in self.drafts:
-                key = (draft.agent, draft.tool_name, canonical(draft.tool_input))
-                self._by_content.setdefault(key, []).append(draft)
-        same = self._by_content.get((agent, tool, canonical(tool_input)), ())
-        same = [draft for draft in same if draft.batch is None and draft.rows]
-        before = [draft for draft in same if draft.rows[0] < row]
-        return before[-1] if before else next(iter(same), None)
+            self._sort_by_content()
+        same = self._by_content.get((agent, tool, canonical(tool_input)), [])
+        place = bisect_left(same, row, key=Draft.first)
+        nearest_first = chain(range(place - 1, -1, -1), range(place, len(same)))
+        return next((same[index] for index in nearest_first if same[index].batch is None), None)
+
+    def _sort_by_content(self) -> None:
+        for draft in sorted((draft for draft in self.drafts if draft.rows), key=Draft.first):
+            key = (draft.agent, draft.tool_name, canonical(draft.tool_input))
+            self._by_content.setdefault(key, []).append(draft)
 
     def _take_batch(self, row: int, agent: str | None) -> bool:
         named = [
