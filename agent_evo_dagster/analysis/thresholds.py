@@ -92,6 +92,7 @@ class ModeCollapseThresholds(_Section):
     """When the policy has stopped exploring."""
 
     entropy_low: float
+    alike: float
     move: Move
 
 

@@ -4,49 +4,14 @@ from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.diagnoses.collapse import fall_of
 from agent_evo_dagster.analysis.diagnoses.divergence import signs_of
+from agent_evo_dagster.analysis.diagnoses.mode_collapse import exhausted
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
+from agent_evo_dagster.analysis.diagnoses.rise import Rise, rise_of
 from agent_evo_dagster.analysis.diagnoses.zero_variance import equal_share
 from agent_evo_dagster.analysis.findings import Json
-from agent_evo_dagster.analysis.series import Run, Series
-from agent_evo_dagster.analysis.text import fixed, number, signed
+from agent_evo_dagster.analysis.series import Run
+from agent_evo_dagster.analysis.text import fixed, number
 from agent_evo_dagster.analysis.types import Finding, Severity
-
-_RATE = 10  # steps that rises are told for
-
-
-@dataclass(frozen=True, slots=True)
-class Rise:
-    """How the reward moved over a window: the rise per 10 steps with its interval, and the room above it."""
-
-    reward: Series
-    rise: float
-    low: float
-    high: float
-    headroom: float
-    enough: float  # the rise per 10 steps from which it is learning well
-
-    @property
-    def told_from_zero(self) -> bool:
-        """Whether the interval of the rise lies above 0."""
-        return self.low > 0
-
-    def words(self) -> str:
-        """The rise, for people."""
-        interval = f"[{signed(self.low)}, {signed(self.high)}]"
-        span = f"{fixed(self.reward.start)} to {fixed(self.reward.end)} over {len(self.reward.steps)} steps"
-        moved = f"reward moves by {signed(self.rise)} per {_RATE} steps {interval}"
-        return f"{moved} ({span}), headroom {fixed(self.headroom)}"
-
-
-def rise_of(run: Run) -> Rise | None:
-    """The rise of the run's reward; None where too few steps were logged to tell."""
-    window, limits = run.thresholds.window, run.thresholds.learning
-    reward = run.get("reward").last_steps(window.maximum_steps)
-    if len(reward.values) < window.minimum_steps:
-        return None
-    rise, low, high = reward.trend.over(_RATE)
-    enough = min(limits.fast_rise, limits.fast_share * (limits.reward_maximum - reward.start))
-    return Rise(reward, rise, low, high, limits.reward_maximum - reward.end, enough)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +27,7 @@ class Learning:
             return [self._frozen(run, rise)]
         if rise is None:
             return [self._too_short(run)]
-        learnt = rise.rise >= rise.enough or rise.headroom < run.thresholds.learning.enough_headroom
-        if learnt or fall_of(run) is not None:
+        if rise.learnt or fall_of(run) is not None:
             return []
         return [self._slow(run, rise)]
 
@@ -113,15 +77,15 @@ _HEALTH = ("grad_norm", "entropy", "clip_fraction", "kl")
 
 def obstacle_of(run: Run, rise: Rise) -> str | None:
     """Why a larger step would not help: what stands in the way of learning, in words."""
-    limits, grad, entropy = run.thresholds, run.get("grad_norm"), run.get("entropy")
+    limits, grad = run.thresholds, run.get("grad_norm")
     if rise.high < 0:
         return "the reward is falling"
     if signs := signs_of(run):
         return signs[0].words
     if grad and (grad.later_half().mean or 0.0) < limits.learning.no_gradient:
         return "there is hardly a gradient"
-    if entropy and entropy.end < limits.mode_collapse.entropy_low:
-        return f"entropy is down to {fixed(entropy.end, 3)}"
+    if exhausted(run):
+        return f"entropy is down to {fixed(run.get('entropy').end, 3)} and groups are alike"
     if (share := equal_share(run)) >= limits.zero_variance.share:
         return f"{number(100 * share)} % of the groups have one reward for all rollouts"
     return None

@@ -1,40 +1,49 @@
-"""A policy that has stopped exploring: its entropy is near zero while there is reward left to find."""
+"""A policy that has stopped exploring: its samples hardly differ, and its reward does not rise any more."""
 
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
+from agent_evo_dagster.analysis.diagnoses.rise import rise_of
+from agent_evo_dagster.analysis.diagnoses.zero_variance import equal_share
 from agent_evo_dagster.analysis.series import Run
 from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.analysis.types import Finding, Severity
 
 
+def exhausted(run: Run) -> bool:
+    """Whether entropy is low at the end and groups are alike.
+
+    Low entropy alone is no sign: a policy that has learnt a terse format has little of it, and groups that
+    differ still teach. Where nothing tells how alike groups are, entropy decides.
+    """
+    entropy, limits = run.get("entropy"), run.thresholds.mode_collapse
+    alike = not run.get("zero_variance") or equal_share(run) >= limits.alike
+    return bool(entropy) and entropy.end < limits.entropy_low and alike
+
+
 @dataclass(frozen=True, slots=True)
 class ModeCollapse:
-    """Entropy below the threshold at the end of a run whose reward is not near its maximum."""
+    """Exhausted exploration in a run whose reward stalls below its maximum."""
 
     name: str = "mode_collapse"
 
     def find(self, run: Run) -> list[Finding]:
         """At most one finding."""
-        entropy, reward = run.get("entropy"), run.get("reward")
-        learning, limits = run.thresholds.learning, run.thresholds.mode_collapse
-        if not entropy or not reward or entropy.end >= limits.entropy_low:
-            return []
-        headroom = learning.reward_maximum - reward.end
-        if headroom < learning.enough_headroom:
+        entropy, limits, rise = run.get("entropy"), run.thresholds.mode_collapse, rise_of(run)
+        if rise is None or rise.learnt or not exhausted(run):
             return []
         finding = training_finding(
             self.name,
             run,
             severity=Severity.WARNING,
             summary=f"entropy is {fixed(entropy.end, 3)} at the end (it began at {fixed(entropy.start, 3)}), "
-            f"with a headroom of {fixed(headroom)} in the reward",
-            series=(entropy, reward),
+            f"and {rise.words()}",
+            series=(entropy, rise.reward),
             confidence=0.7,
             data={
                 "entropy_start": round(entropy.start, 6),
                 "entropy_end": round(entropy.end, 6),
-                "headroom": round(headroom, 6),
+                "headroom": round(rise.headroom, 6),
             },
             hint=hint_of(limits.move, run, f"entropy is {fixed(entropy.end, 3)}: samples hardly differ"),
         )

@@ -166,8 +166,19 @@ def test_rollouts_that_use_up_their_turns_ask_for_more():
 
 
 def test_an_entropy_near_zero_with_room_left_is_a_mode_collapse():
-    frame = find({"reward": noisy(0.2, 0.6), "entropy": [0.5 - 0.05 * at for at in range(10)]})
+    frame = find({"reward": noisy(0.6, 0.62), "entropy": [0.5 - 0.05 * at for at in range(10)]})
     assert hint(frame, "mode_collapse")["setting"] == "temperature"
+
+
+def test_low_entropy_with_groups_that_differ_raises_the_learning_rate():
+    series = {"reward": noisy(0.75, 0.8), "entropy": [0.05] * 10, "frac_reward_zero_std": [0.2] * 10}
+    frame = find(series, learning_rate=1e-4)
+    assert frame["kind"].to_list() == ["no_learning"]
+    assert hint(frame, "no_learning")["setting"] == "learning_rate"
+
+
+def test_a_policy_that_learns_well_may_lose_entropy():
+    assert find({"reward": noisy(0.3, 0.8), "entropy": [0.25 - 0.023 * at for at in range(10)]}).is_empty()
 
 
 def test_a_run_too_short_for_a_trend_says_so():
