@@ -11,7 +11,7 @@ from agent_evo_dagster.analysis.calls import read_calls
 from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
-from agent_evo_dagster.analysis.text import duration, number
+from agent_evo_dagster.analysis.text import duration, number, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
 from agent_evo_dagster.analysis.views.findings import finding_list
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
@@ -102,7 +102,7 @@ def build_page(inputs: ReportInputs) -> Page:
             provenance.settings_table(inputs.settings),
             provenance.hash_table(inputs.checkpoints, inputs.compiled),
         ),
-        commands=provenance.commands(inputs.round_key, patches),
+        commands=provenance.commands(inputs.round_key),
     )
 
 
@@ -125,15 +125,21 @@ def _cards(inputs: ReportInputs, patches: tuple[PatchView, ...], changes: policy
         policy.policy_card(changes),
         gate.patch_card(patches),
         sessions.session_card(inputs.steps, calls, inputs.session_findings.height),
-        _cost_card(inputs),
+        _training_card(inputs),
     )
 
 
-def _cost_card(inputs: ReportInputs) -> Card:
+def _training_card(inputs: ReportInputs) -> Card:
+    steps = inputs.metrics["step"].n_unique() if inputs.metrics.width else 0
     wall, memory = inputs.costs.get("wall_seconds"), inputs.costs.get("peak_memory_bytes")
-    notes = [f"{number(memory / 2**30, 3)} GiB at the peak"] if memory is not None else []
-    notes.append(f"{inputs.rollouts.height} training rollouts")
-    return Card("Training", "not measured" if wall is None else duration(wall), tuple(notes))
+    notes = [plural(inputs.rollouts.height, "rollout")]
+    if wall is not None:
+        notes.append(duration(wall))
+    if memory is not None:
+        notes.append(f"{number(memory / 2**30)} GiB at the peak")
+    return Card(
+        "Training", plural(steps, "step"), (*notes, plural(inputs.training_findings.height, "finding"))
+    )
 
 
 def _session_tables(inputs: ReportInputs) -> tuple[Table, ...]:

@@ -87,13 +87,12 @@ def test_a_patch_that_waits_is_on_the_first_screen_with_both_commands(inputs):
 def test_a_rejected_patch_changes_no_skill(inputs):
     page = build_page(replace(inputs, **patch_frames("reject")))
     assert "no skill was changed" in page.verdict.headline
-    assert not any("rollback" in command for _, command in page.commands)
+    assert "rejected by policy:auto" in page.verdict.sentences[1]
 
 
-def test_a_reader_is_told_how_to_look_repeat_and_undo(report):
+def test_a_reader_is_told_how_to_look_and_repeat(report):
     assert "agent-evo rounds show round-0002" in report.markdown
     assert "--partition round-0002" in report.markdown
-    assert "agent-evo skills rollback" in report.markdown
 
 
 def test_both_forms_hold_figures_findings_ledger_settings_and_hashes(report):
