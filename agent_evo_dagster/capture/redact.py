@@ -22,6 +22,7 @@ KEY_FILE = "redaction.key"
 KEY_BYTES = 32
 
 _MARK = "<redacted:"
+_MARK_REACH = 50  # no placeholder is longer
 # Values that stand where a secret would, and are none.
 _PLACEHOLDERS = frozenset(
     {"empty", "none", "null", "true", "false", "dummy", "changeme", "string", "required"}
@@ -35,12 +36,12 @@ def placeholder(secret: str, kind: str, key: bytes) -> str:
 
 
 def redact_text(text: str, key: bytes) -> str:
-    """`text` with every secret in it replaced."""
-    lowered = text.lower()
+    """`text` with every secret in it replaced; the same object if there is none."""
+    lowered, redacted = text.lower(), text
     for rule in RULES:
         if any(cue in lowered for cue in rule.cues):
-            text = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), text)
-    return text
+            redacted = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), redacted)
+    return text if redacted == text else redacted
 
 
 def redact_value(value: object, key: bytes) -> object:
@@ -77,7 +78,7 @@ def _hint() -> str:
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
     group = match.lastgroup or 0
     secret = match[group]
-    if _is_none(secret):
+    if _is_none(secret) or _in_placeholder(match.string, match.start(group)):
         return match[0]
     start, end = match.start(group) - match.start(), match.end(group) - match.start()
     return f"{match[0][:start]}{placeholder(secret, kind, key)}{match[0][end:]}"
@@ -89,6 +90,12 @@ def _redact_field(name: str, value: object, key: bytes) -> object:
     if not isinstance(redacted, str) or len(redacted) < 4 or _is_none(redacted):
         return redacted
     return placeholder(redacted, "password", key) if SECRET_FIELD.fullmatch(name) else redacted
+
+
+def _in_placeholder(text: str, position: int) -> bool:
+    """Whether a placeholder that an earlier rule or run has put there reaches over this position."""
+    before = text[max(0, position - _MARK_REACH) : position]
+    return _MARK in before and ">" not in before[before.rindex(_MARK) :]
 
 
 def _is_none(secret: str) -> bool:

@@ -38,7 +38,7 @@ _QUOTES = r"""["'\\]{0,6}"""
 _ASSIGN = rf"{_QUOTES}\s{{0,4}}(?:=|:)\s{{0,4}}"
 _BARE = r"""[^\s"'`\\,;&|<>(){}\[\]]"""
 _GAP = r"(?:\s|\\+[nrt])*"  # white space, in a raw line
-_NOT_CODE = r"(?![\w.]*[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
+_NOT_CODE = r"(?![\w.]{0,200}[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
 
 # Names of JSON fields whose value is a secret.
 SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?", re.IGNORECASE)
@@ -175,14 +175,14 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "passw passphrase pwd secret credential key token",
-        rf"""(?<!<redacted:){_NAMES}{_ASSIGN}(?:\\{{0,3}}"(?P<s>[^"\\\n]{{4,500}})|\\{{0,3}}'(?P<q>[^'\\\n]{{4,500}}))""",
+        rf"""{_NAMES}{_ASSIGN}(?:\\{{0,3}}"(?P<s>[^"\\\n]{{4,500}})|\\{{0,3}}'(?P<q>[^'\\\n]{{4,500}}))""",
         rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
         re.IGNORECASE,
     ),
     _rule(
         "password",
         "passw passphrase pwd secret credential key token",
-        rf"(?<!<redacted:){_NAMES}{_ASSIGN}{_NOT_CODE}(?P<s>(?=[^\d\s]*\d){_BARE}{{6,200}})",
+        rf"{_NAMES}{_ASSIGN}{_NOT_CODE}(?P<s>(?=[^\d\s]{{0,200}}\d){_BARE}{{6,200}})",
         rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
         re.IGNORECASE,
     ),

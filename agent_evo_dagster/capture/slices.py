@@ -102,13 +102,13 @@ def _slice_of(
             scan.add(line)
         modified = os.fstat(stream.fileno()).st_mtime
     limit = quiet_since.timestamp()
-    # A copied file is younger than what it holds: the records tell when it was last written.
-    recorded = modified if scan.last_at is None else min(modified, scan.last_at / 1e9)
     # Files of the older layout are put into the spool as a whole; others may have a line in the making.
     if scan.tail and (modified <= limit or name.startswith(f"{LEGACY}/")):
         scan.end += len(scan.tail)
         scan.digest.update(scan.tail)
         scan.note(scan.tail)
+    # A copied file is younger than what it holds: the records tell when it was last written.
+    recorded = modified if scan.last_at is None else min(modified, scan.last_at / 1e9)
     ended = bool(scan.open_sessions) and not any(scan.open_sessions.values())
     if not scan.lines or not (ended or recorded <= limit or include_open):
         return None

@@ -58,7 +58,7 @@ def test_an_event_is_one_line_with_the_stdin_verbatim(spool: Path) -> None:
     capture(spool, data + b"\n")
     line = (spool / "hooks" / "s-1.jsonl").read_bytes()
     at = records(spool / "hooks" / "s-1.jsonl")[0]["captured_at"]
-    assert line == b'{"captured_at":%d,"hook":%b}\n' % (at, data)
+    assert line == f'{{"captured_at":{at},"hook":'.encode() + data + b"}\n"
     assert isinstance(at, int) and before <= at <= time.time_ns()
 
 

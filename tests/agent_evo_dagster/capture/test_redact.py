@@ -1,0 +1,218 @@
+"""Redaction: secrets go, everything else stays, and twice is once."""
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agent_evo_dagster.capture.fields import parse
+from agent_evo_dagster.capture.redact import (
+    KEY_BYTES,
+    KEY_FILE,
+    load_key,
+    redact_text,
+    redact_value,
+    suspects,
+)
+from agent_evo_dagster.errors import CaptureError
+from tests.agent_evo_dagster.capture.spools import KEY
+
+# Built from parts, so that no scanner takes this file for a leak.
+SECRETS = {
+    "anthropic_key": ["sk-" + "ant-api03-" + "aB3_" * 20],
+    "openai_key": ["sk-" + "proj-" + "aB3-" * 12, "sk-" + "aB3" * 16],
+    "github_token": ["ghp_" + "aB3d" * 9, "github_" + "pat_" + "aB3d_" * 8, "ghs_" + "Zz9" * 12],
+    "gitlab_token": ["glpat-" + "aB3-" * 5],
+    "huggingface_token": ["hf_" + "aBcD" * 9],
+    "aws_key": ["AKIA" + "ABCD1234" * 2, "ASIA" + "Z9" * 8],
+    "google_key": ["AIza" + "aB3-d" * 7],
+    "slack_token": ["xoxb-" + "123456789012-" + "aB3d" * 6],
+    "stripe_key": ["sk_" + "live_" + "aB3d" * 6],
+    "package_token": ["npm_" + "aB3d" * 9, "pypi-" + "aB3_" * 12],
+    "sendgrid_key": ["SG." + "aB3d" * 5 + "." + "aB3d" * 10],
+    "provider_key": ["gsk_" + "aB3d" * 13, "nvapi-" + "aB3_" * 16],
+    "jwt": ["eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxMjM0In0" + ".aB3_-dEf"],
+    "private_key": ["-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA " + "PRIVATE KEY-----"],
+}
+WHOLE = [(kind, secret) for kind, secrets in SECRETS.items() for secret in secrets]
+IN_CONTEXT = [
+    "curl -H 'Authorization: Bearer {}' https://api.example.com",
+    "authorization: Basic {}",
+    'requests.get(url, headers={{"Authorization": "token {}"}})',
+    "git clone https://sam:{}@git.example.com/x.git",
+    "postgresql://app:{}@db.internal:5432/main",
+    "mysql -u root -p{} main",
+    "sshpass -p {} ssh host",
+    "curl -u sam:{} https://example.com",
+    "psql --password={} main",
+    "tool --api-key {} run",
+    "export DB_PASSWORD={}",
+    "WANDB_API_KEY='{}' python train.py",
+    'api_key = "{}"',
+    "password: '{}'",
+    "client_secret={}",
+    '{{"password": "{}"}}',
+]
+CONTEXT_SECRET = "hunter2Z9qLmT4xY"
+HARMLESS = [
+    "max_tokens=512, tokenizer='qwen', pad_token = '<|endoftext|>'",
+    "password = getpass()",
+    "api_key=os.environ['API_KEY'], token = self.tokens[0]",
+    "export HF_TOKEN=$HF_TOKEN",
+    "--secret WANDB_API_KEY",
+    "the secret of good rewards: patience",
+    "bearer authentication is required",
+    "https://example.com:8080/path?x=1@2",
+    "eyJhbGciOi is how a token begins",
+    "sk-learn and sk-container-id-1",
+    "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "task-0123456789abcdef0123456789abcdef",
+]
+
+
+@pytest.mark.parametrize(("kind", "secret"), WHOLE)
+@pytest.mark.parametrize("around", ["{}", "key {} end", "a\n{}\nb", '"{}"', "x={}", "({})"])
+def test_known_secrets_become_placeholders_of_their_kind(kind: str, secret: str, around: str) -> None:
+    redacted = redact_text(around.format(secret), KEY)
+    assert secret not in redacted and "<redacted:" in redacted
+    assert f"<redacted:{kind}:" in redacted or "=" in around
+
+
+@pytest.mark.parametrize("text", IN_CONTEXT)
+def test_secrets_told_by_what_stands_before_them_go(text: str) -> None:
+    redacted = redact_text(text.format(CONTEXT_SECRET), KEY)
+    assert CONTEXT_SECRET not in redacted and redacted.count("<redacted:") == 1
+    assert redacted.startswith(text.split("{}", maxsplit=1)[0].replace("{{", "{")[:6])
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_what_is_no_secret_stays(text: str) -> None:
+    assert redact_text(text, KEY) == text
+
+
+@pytest.mark.parametrize(
+    "text", [secret for _, secret in WHOLE] + [t.format(CONTEXT_SECRET) for t in IN_CONTEXT]
+)
+def test_redacting_twice_changes_nothing(text: str) -> None:
+    once = redact_text(text, KEY)
+    assert redact_text(once, KEY) == once
+    value = {"password": CONTEXT_SECRET, "text": text}
+    redacted = redact_value(value, KEY)
+    assert redact_value(redacted, KEY) is redacted
+
+
+def test_one_secret_has_one_placeholder_which_depends_on_the_key() -> None:
+    secret = SECRETS["github_token"][0]
+    text = redact_text(f"{secret} and {secret}", KEY)
+    first, _, second = text.split()
+    assert first == second
+    assert redact_text(secret, b"another") != first
+
+
+def test_fields_named_as_secrets_lose_their_value_and_no_others() -> None:
+    value = {
+        "password": "short",
+        "db_password": "x y z w",
+        "tokens": "four",
+        "n": 1,
+        "secret": None,
+        "ok": ["a"],
+    }
+    redacted = redact_value(value, KEY)
+    assert isinstance(redacted, dict)
+    assert {name for name in value if redacted[name] != value[name]} == {"password", "db_password"}
+
+
+def test_a_value_without_secrets_is_returned_as_it_is() -> None:
+    value = {"a": [1, {"b": "text"}], "c": "password = getpass()"}
+    assert redact_value(value, KEY) is value
+
+
+def test_a_private_key_that_was_cut_goes_to_its_end() -> None:
+    text = "-----BEGIN " + "PRIVATE KEY-----\nMIIEvQ\nabc"
+    assert redact_text(f"a\n{text}", KEY).startswith("a\n<redacted:private_key:")
+    assert "MIIEvQ" not in redact_text(text, KEY)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eyJ" * 100_000,
+        "eyJ-" * 80_000,
+        "sk-" * 100_000,
+        "A_" * 150_000,
+        "://a:" * 60_000,
+        "password=" * 40_000,
+        "-" * 300_000,
+        "--token " * 40_000,
+        "-----BEGIN " * 30_000,
+        "a" * 400_000,
+        " -u a:" * 50_000,
+        "mysql " * 50_000,
+    ],
+    ids=lambda text: text[:12],
+)
+def test_hostile_text_takes_bounded_time(text: str) -> None:
+    begun = time.monotonic()
+    redact_text(text, KEY)
+    assert time.monotonic() - begun < 5
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    secret=st.sampled_from([secret for _, secret in WHOLE] + [t.format(CONTEXT_SECRET) for t in IN_CONTEXT]),
+    before=st.text(max_size=20),
+    after=st.text(max_size=20),
+    ascii_only=st.booleans(),
+    nested=st.booleans(),
+)
+def test_every_line_that_redaction_would_change_is_a_suspect(
+    secret: str, before: str, after: str, ascii_only: bool, nested: bool
+) -> None:
+    value: object = {"a": [before + "\n" + secret + "\t" + after]}
+    value = {"inner": json.dumps(value)} if nested else value
+    line = json.dumps(value, ensure_ascii=ascii_only).encode("utf-8", "surrogatepass")
+    try:
+        parsed = parse(line)
+    except ValueError:
+        return
+    if redact_value(parsed, KEY) is not parsed:
+        assert suspects([b"{}", line, b"null"]) == [False, True, False]
+
+
+def test_secrets_hidden_by_escapes_and_bad_bytes_are_suspects() -> None:
+    secret = SECRETS["aws_key"][0]
+    escaped = "".join(f"\\u{ord(char):04x}" for char in secret)
+    assert suspects([f'"{escaped}"'.encode(), b"\xff " + secret.encode(), b'"plain"']) == [True, True, False]
+
+
+def test_little_of_the_real_sessions_is_taken_for_a_secret(shared: Callable[[str], Path]) -> None:
+    lines = [
+        line
+        for path in shared("agent_sessions").glob("*/events.jsonl")
+        for line in path.read_bytes().splitlines()
+    ]
+    changed = 0
+    for line, suspect in zip(lines, suspects(lines), strict=True):
+        if suspect:
+            value = parse(line)
+            changed += redact_value(value, KEY) is not value
+    assert len(lines) == 3131 and changed <= 5
+
+
+def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    key = load_key(home)
+    assert len(key) == KEY_BYTES and load_key(home) == key
+    assert (home / KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert [path.name for path in home.iterdir()] == [KEY_FILE]
+
+
+def test_a_damaged_key_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / KEY_FILE).write_bytes(b"short")
+    with pytest.raises(CaptureError, match="delete it"):
+        load_key(tmp_path)

@@ -1,0 +1,162 @@
+"""Slices: finished sessions, each byte once, never half a line."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.capture.read import read_slices
+from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.capture.types import FileSlice
+from tests.agent_evo_dagster.capture.spools import KEY, T0, Spool, legacy, record
+
+QUIET = timedelta(minutes=30)
+NOW = datetime.fromtimestamp(T0 / 1e9, UTC) + timedelta(minutes=5)
+LATER = NOW + timedelta(hours=1)
+FILE = "hooks/s-1.jsonl"
+
+
+def line(n: int, kind: str = "PostToolUse", **fields: object) -> bytes:
+    return record(n, hook_event_name=kind, **fields) + b"\n"
+
+
+def take(
+    spool: Spool, taken: Sequence[FileSlice] = (), *, now: datetime = NOW, include_open: bool = False
+) -> list[FileSlice]:
+    return available_slices(spool.path, taken, now=now, quiet=QUIET, include_open=include_open)
+
+
+def touch(path: Path, moment: datetime) -> None:
+    os.utime(path, (moment.timestamp(), moment.timestamp()))
+
+
+def test_an_empty_or_missing_spool_has_nothing(spool: Spool) -> None:
+    assert take(spool) == []
+    spool.write(b"")
+    spool.write(b"\n\n", "hooks/blank.jsonl")
+    assert take(spool, now=LATER, include_open=True) == []
+
+
+def test_an_ended_session_is_taken_and_an_open_one_waits(spool: Spool) -> None:
+    ended = spool.write(line(1) + line(2, "SessionEnd"))
+    touch(spool.write(line(1), "hooks/s-2.jsonl"), NOW)
+    (part,) = take(spool)
+    assert (part.file, part.start, part.end) == (FILE, 0, ended.stat().st_size)
+    assert part.sessions == ("s-1",)
+
+
+def test_an_open_session_is_taken_when_it_was_quiet_or_on_demand(spool: Spool) -> None:
+    path = spool.write(line(1))
+    touch(path, NOW)
+    assert take(spool) == []
+    assert len(take(spool, include_open=True)) == 1
+    assert len(take(spool, now=LATER)) == 1
+
+
+def test_a_resumed_session_is_open_again(spool: Spool) -> None:
+    path = spool.write(line(1) + line(2, "SessionEnd") + line(3, "SessionStart") + line(4))
+    touch(path, NOW)
+    assert take(spool) == []
+
+
+def test_what_comes_in_after_the_end_does_not_reopen_a_session(spool: Spool) -> None:
+    spool.write(line(1) + line(2, "SessionEnd") + line(3, "SubagentStop"))
+    assert len(take(spool)) == 1
+
+
+def test_every_session_of_a_file_must_have_ended(spool: Spool) -> None:
+    path = spool.write(line(1) + line(2, session_id="other") + line(3, "SessionEnd"))
+    touch(path, NOW)
+    assert take(spool) == []
+    spool.write(line(4, "SessionEnd", session_id="other"))
+    assert take(spool)[0].sessions == ("other", "s-1")
+
+
+def test_what_was_taken_is_not_taken_again_and_what_is_new_is(spool: Spool) -> None:
+    spool.write(line(1) + line(2, "SessionEnd"))
+    first = take(spool)
+    assert take(spool, first, now=LATER) == []
+    spool.write(line(3, "SessionStart") + line(4, "SessionEnd"))
+    (second,) = take(spool, first)
+    assert second.start == first[0].end
+    assert take(spool, [*first, second], now=LATER) == []
+    events = read_slices(spool.path, [*first, second], key=KEY).events
+    assert events["tool_use_id"].to_list() == ["t1", "t2", "t3", "t4"]
+
+
+def test_a_slice_names_the_same_bytes_after_the_file_has_grown(spool: Spool) -> None:
+    spool.write(line(1) + line(2, "SessionEnd"))
+    parts = take(spool)
+    before = read_slices(spool.path, parts, key=KEY)
+    spool.write(line(3))
+    assert read_slices(spool.path, parts, key=KEY).events.equals(before.events)
+
+
+@pytest.mark.parametrize("include_open", [True, False])
+def test_a_last_line_in_the_making_is_not_taken(spool: Spool, include_open: bool) -> None:
+    whole = line(1) + line(2, "SessionEnd")
+    path = spool.write(whole + line(3)[:40])
+    touch(path, NOW)
+    (part,) = take(spool, include_open=include_open)
+    assert part.end == len(whole)
+
+
+def test_a_line_in_the_making_is_not_taken_even_after_a_long_pause(spool: Spool) -> None:
+    whole = line(1)
+    path = spool.write(whole + line(3)[:40])
+    touch(path, LATER)
+    (part,) = take(spool, now=LATER)
+    assert part.end == len(whole)
+
+
+def test_a_torn_tail_of_a_quiet_file_is_taken_and_the_next_record_comes_whole(spool: Spool) -> None:
+    torn = line(2)[:40]
+    touch(spool.write(line(1) + torn), NOW)
+    first = take(spool, now=LATER)
+    spool.write(b"\n" + line(3, "SessionEnd"))
+    second = take(spool, first)
+    results = [read_slices(spool.path, parts, key=KEY) for parts in (first, second)]
+    assert [result.events["tool_use_id"].to_list() for result in results] == [["t1"], ["t3"]]
+    assert results[0].quarantine["length"].to_list() == [len(torn)]
+
+
+def test_a_copied_file_is_as_old_as_its_records(spool: Spool) -> None:
+    spool.write(legacy(), "legacy/old/events.jsonl")
+    moment = datetime(2026, 5, 1, 1, tzinfo=UTC)
+    assert len(take(spool, now=moment)) == 1
+    assert take(spool, now=moment - timedelta(minutes=45)) == []
+
+
+def test_a_clock_that_ran_ahead_does_not_keep_a_file_back(spool: Spool) -> None:
+    touch(spool.write(record(at=T0 + 10**18) + b"\n"), NOW)
+    assert len(take(spool, now=LATER)) == 1
+
+
+def test_a_file_that_shrank_is_another_file(spool: Spool) -> None:
+    path = spool.write(line(1) + line(2, "SessionEnd"))
+    first = take(spool)
+    path.write_bytes(line(7, "SessionEnd"))
+    (part,) = take(spool, first)
+    assert (part.start, part.end) == (0, path.stat().st_size)
+
+
+def test_broken_lines_do_not_keep_a_file_back(spool: Spool) -> None:
+    touch(spool.write(b"null\n[]\nnot json\n"), NOW)
+    (part,) = take(spool, now=LATER)
+    assert read_slices(spool.path, [part], key=KEY).quarantine.height == 3
+
+
+def test_only_event_files_are_read(spool: Spool) -> None:
+    for name in ("hooks/_lost", "hooks/.gitignore", "notes.jsonl", "legacy/old/other.jsonl"):
+        spool.write(line(1), name)
+    assert take(spool, now=LATER, include_open=True) == []
+
+
+def test_the_order_is_that_of_the_names(spool: Spool) -> None:
+    for name in ("b", "a", "_fallback"):
+        spool.write(line(1, "SessionEnd"), f"hooks/{name}.jsonl")
+    spool.write(legacy(), "legacy/a/events.jsonl")
+    names = [part.file for part in take(spool, now=datetime.now(UTC) + timedelta(days=9999))]
+    assert names == ["hooks/_fallback.jsonl", "hooks/a.jsonl", "hooks/b.jsonl", "legacy/a/events.jsonl"]
