@@ -22,7 +22,7 @@ _REPLACEMENTS = (
     (re.compile(r"\b[A-Za-z]:\\[^\s'\"]+"), "<path>"),
     (re.compile(r"\b0x[0-9a-fA-F]+\b"), "<hash>"),
     (re.compile(r"\b(?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,64}\b"), "<hash>"),
-    (re.compile(r"(?<![0-9])(?<!Exit code )[0-9]+(?:[.,:][0-9]+)*"), "<n>"),
+    (re.compile(r"(?<![0-9])(?<!Exit code )[0-9]+(?:[.,:][0-9]+)*(?:e[+-]?[0-9]+)?"), "<n>"),
 )
 _EXIT_CODE = re.compile(r"Exit code [0-9]+")
 # The line of a failed command's output that names the trouble better than its first line does.
@@ -46,7 +46,7 @@ def error_signature(error: str | None) -> str:
 
 def _telling(lines: list[str]) -> list[str]:
     if not lines or not _EXIT_CODE.fullmatch(lines[0]):
-        return lines[:1]
+        return lines[:2] if lines and lines[0].endswith(":") else lines[:1]
     telling = [line for line in lines[1:] if _TELLING.match(line)] or lines[1:]
     return [lines[0], *telling[-1:]]
 

@@ -17,6 +17,11 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
+def times(count: int) -> str:
+    """How often: `once`, `3 times`."""
+    return "once" if count == 1 else f"{count} times"
+
+
 def number(value: float | int | str | None, digits: int = 3) -> str:
     """A value for people: at most `digits` significant digits, `n/a` where there is none."""
     if value is None or (isinstance(value, float) and not math.isfinite(value)):

@@ -38,6 +38,7 @@ class LearningThresholds(_Section):
     enough_headroom: float
     fast_rise: float
     fast_share: float
+    flat_rise: float
     no_gradient: float
     move: Move
 

@@ -9,7 +9,7 @@ from statistics import median
 
 from agent_evo_dagster.analysis.calls import Call, by_trajectory
 from agent_evo_dagster.analysis.findings import make_finding
-from agent_evo_dagster.analysis.text import excerpt, plural
+from agent_evo_dagster.analysis.text import excerpt, plural, times
 from agent_evo_dagster.analysis.types import Finding, Severity
 
 _WORDS = re.compile(r"[^\W_]+(?:[._-][^\W_]+)*")
@@ -70,13 +70,13 @@ class FailureRecovery:
         failure = pairs[0].failure
         costs = [pair.cost for pair in pairs]
         retried = sum(pair.failure.input == pair.success.input for pair in pairs)
+        same = f", {times(retried)} with the same input" if retried else ""
         return make_finding(
             "session",
             self.name,
             severity=Severity.WARNING if sum(costs) >= 5 else Severity.INFO,
-            summary=f"{failure.tool} failed {plural(len(pairs), 'time')} ({failure.signature}) "
-            f"and then succeeded after {median(costs):g} calls in the median, {max(costs)} at most; "
-            f"{retried} with the input unchanged",
+            summary=f"{failure.tool} failed {times(len(pairs))} ({failure.signature}) "
+            f"and then succeeded {_later(costs)}{same}",
             evidence=[
                 item for pair in pairs for call in (pair.failure, pair.success) for item in call.evidence
             ],
@@ -94,3 +94,9 @@ class FailureRecovery:
             },
             skill=failure.skill,
         )
+
+
+def _later(costs: list[int]) -> str:
+    if len(costs) == 1:
+        return f"{plural(costs[0], 'call')} later"
+    return f"{median(costs):g} calls later in the median, {max(costs)} at most"

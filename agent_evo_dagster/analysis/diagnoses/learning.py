@@ -16,7 +16,7 @@ from agent_evo_dagster.analysis.types import Finding, Severity
 
 @dataclass(frozen=True, slots=True)
 class Learning:
-    """`no_learning`: no rise that can be told from noise. `slow_learning`: one too small for the headroom."""
+    """`no_learning`: hardly any rise. `slow_learning`: one that is too small for the headroom."""
 
     name: str = "no_learning"
 
@@ -56,14 +56,14 @@ class Learning:
         )
 
     def _slow(self, run: Run, rise: Rise) -> Finding:
-        obstacle = obstacle_of(run, rise)
+        obstacle, slow = obstacle_of(run, rise), rise.rise >= run.thresholds.learning.flat_rise
         move, rate = run.thresholds.learning.move, run.setting("learning_rate")
         hint = None if obstacle else hint_of(move, run, rise.words())
         told = f"learning rate {number(rate)}" if rate is not None else "learning rate not known"
         return training_finding(
-            "slow_learning" if rise.told_from_zero else self.name,
+            "slow_learning" if slow else self.name,
             run,
-            severity=Severity.WARNING if rise.told_from_zero else Severity.ERROR,
+            severity=Severity.WARNING if slow else Severity.ERROR,
             summary=f"{rise.words()}; {_health(run)}; {told}" + (f"; but {obstacle}" if obstacle else ""),
             series=(rise.reward, *(run.get(name) for name in _HEALTH if run.get(name))),
             confidence=0.9 if rise.high < rise.enough else 0.6,

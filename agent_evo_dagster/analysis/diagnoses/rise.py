@@ -20,11 +20,6 @@ class Rise:
     enough: float  # the rise per 10 steps from which it is learning well
     learnt: bool  # it is learning well, or has little left to learn
 
-    @property
-    def told_from_zero(self) -> bool:
-        """Whether the interval of the rise lies above 0."""
-        return self.low > 0
-
     def words(self) -> str:
         """The rise, for people."""
         interval = f"[{signed(self.low)}, {signed(self.high)}]"

@@ -58,8 +58,7 @@ def _view(
 
 
 def _judged(gate: Mapping[str, Any]) -> str:
-    measured = "" if gate["difference"] is None else f" ({_difference(gate)}, {gate['n']} tasks)"
-    return f"{gate['verdict']} by {gate['judge']}{measured}: {gate['reason']}"
+    return f"{gate['verdict']} by {gate['judge']}: {gate['reason']}"
 
 
 def _difference(gate: Mapping[str, Any]) -> str:

@@ -98,7 +98,7 @@ def test_a_reader_is_told_how_to_look_and_repeat(report):
 def test_both_forms_hold_figures_findings_ledger_settings_and_hashes(report):
     for text in (report.markdown, Outline(report.html).text):
         assert "repeated_failure" in text
-        assert "no_learning" in text
+        assert "slow_learning" in text
         assert "+0.160" in text
         assert "learning_rate: {default: 1.0e-4}" in text
         assert "rllm-config/optimisation" in text

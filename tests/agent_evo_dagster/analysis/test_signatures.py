@@ -24,6 +24,11 @@ from agent_evo_dagster.analysis.signatures import (
         ("fatal: bad object 3f2a9bc1d", "fatal: bad object <hash>"),
         ("run 0e3f507c-0369-4f13-a3a3-0a74b35e4428 took 12.5 s", "run <uuid> took <n> s"),
         ("GET https://example.com/x?y=1 refused", "GET <url> refused"),
+        ("rate 1e-6 is below 2.0e-5", "rate <n> is below <n>"),
+        (
+            "InputValidationError: Bash failed due to the following issue:\nThe parameter `x` is missing",
+            "InputValidationError: Bash failed due to the following issue: | The parameter `x` is missing",
+        ),
         ("\x1b[31mred\x1b[0m", "red"),
         ("<tool_use_error>Unknown skill: x</tool_use_error>", "Unknown skill: x"),
         (None, "(no message)"),

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from agent_evo_dagster.analysis.text import duration, excerpt, fixed, number, plural, signed
+from agent_evo_dagster.analysis.text import duration, excerpt, fixed, number, plural, signed, times
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,4 @@ def test_durations_are_for_people(seconds, shown):
 
 def test_counts_agree_with_their_noun():
     assert (plural(1, "call"), plural(0, "call")) == ("1 call", "0 calls")
+    assert (times(1), times(3)) == ("once", "3 times")
