@@ -10,6 +10,11 @@ from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.text import duration, number
 from agent_evo_dagster.analysis.views.page import Table
 
+# Dagster wants its home as an absolute path; the command is for the folder of the checkout.
+_DAGSTER = (
+    'DAGSTER_HOME="$(realpath "${AGENT_EVO_HOME:-.agent_evo}")/dagster" '
+    "dagster asset materialize -m agent_evo_dagster.definitions"
+)
 _SETTING_COLUMNS = ("name", "value", "source", "origin")
 
 
@@ -55,6 +60,6 @@ def commands(round_key: str) -> tuple[tuple[str, str], ...]:
     key = shlex.quote(round_key)
     return (
         ("Show this round", f"agent-evo rounds show {key}"),
-        ("Make the whole round again", f"dagster asset materialize --select '*' --partition {key}"),
-        ("Make this report again", f"dagster asset materialize --select analysis_report --partition {key}"),
+        ("Make the whole round again", f"agent-evo rounds run {key}"),
+        ("Make this report again", f"{_DAGSTER} --select analysis_report --partition {key}"),
     )

@@ -92,6 +92,7 @@ def test_a_rejected_patch_changes_no_skill(inputs):
 
 def test_a_reader_is_told_how_to_look_and_repeat(report):
     assert "agent-evo rounds show round-0002" in report.markdown
+    assert "agent-evo rounds run round-0002" in report.markdown
     assert "--partition round-0002" in report.markdown
 
 
