@@ -65,6 +65,19 @@ def first_round() -> Session:
     }
     asked = {"command": launch, "description": "Run one round", "run_in_background": True}
     s.call("Bash", asked, started, says="Command running in background with ID: b7q2m4xk1")
+    watch(s)
+    s.skill("rllm-analyze", "round-0001")
+    s.bash("agent-evo report round-0001", REPORT, "The round's report")
+    s.say(
+        "Held-out accuracy went from 0.41 to 0.43, within its interval: no evidence yet that it got better."
+    )
+    s.stop("No evidence yet that it got better; the next round trains with a higher learning rate.")
+    s.end()
+    return s
+
+
+def watch(s: Session) -> None:
+    """The background run is looked at: after a wake-up, then when the client tells that it ended."""
     s.skill("rllm-monitor", "round-0001")
     wake = "Look at round.log of round-0001 and stop the run if the reward falls to 0."
     asked = {"delaySeconds": 90, "reason": "the policy is loading", "prompt": wake}
@@ -94,14 +107,6 @@ def first_round() -> Session:
     )
     ended = state | {"status": "completed", "output": "round-0001: done", "exitCode": 0}
     s.call("TaskOutput", waiting, {"retrieval_status": "success", "task": ended})
-    s.skill("rllm-analyze", "round-0001")
-    s.bash("agent-evo report round-0001", REPORT, "The round's report")
-    s.say(
-        "Held-out accuracy went from 0.41 to 0.43, within its interval: no evidence yet that it got better."
-    )
-    s.stop("No evidence yet that it got better; the next round trains with a higher learning rate.")
-    s.end()
-    return s
 
 
 def repeated_failure() -> Session:

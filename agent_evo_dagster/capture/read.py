@@ -12,12 +12,14 @@ from agent_evo_dagster.capture.fields import FieldError, dump, parse
 from agent_evo_dagster.capture.layers import layer_of
 from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
-from agent_evo_dagster.capture.redact import redact_text, redact_value, suspects
+from agent_evo_dagster.capture.redact import redact_text, redact_value, rules_called_for
+from agent_evo_dagster.capture.secret_rules import RULES, Rule
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA, Event, FileSlice
 from agent_evo_dagster.errors import CaptureError
 from agent_evo_dagster.files import sha256_bytes
 
 EXCERPT = 200
+_SCALARS = [name for name in EVENT_SCHEMA if name != "derived"]
 _BATCH_BYTES = 64 << 20  # looked at together: starting the matcher costs more than most files
 
 
@@ -97,24 +99,24 @@ class _Reader:
         """Read the lines of some slices."""
         lines = [line for _, part_lines in batch for line in part_lines]
         self.lines += len(lines)
-        suspect = iter(suspects([line.content for line in lines]))
+        rules = iter(rules_called_for([line.content for line in lines]))
         for part, part_lines in batch:
             stem = _stem(part.file)
             for line in part_lines:
-                self._take_line(part.file, stem, line, next(suspect))
+                self._take_line(part.file, stem, line, next(rules))
 
-    def _take_line(self, file: str, stem: str, line: Line, suspect: bool) -> None:
+    def _take_line(self, file: str, stem: str, line: Line, rules: Sequence[Rule]) -> None:
         try:
             record = parse(line.content)
         except ValueError as error:
             self._take_broken(file, stem, line, str(error))
         else:
-            self._take_record(file, stem, line, record, suspect)
+            self._take_record(file, stem, line, record, rules)
 
-    def _take_record(self, file: str, stem: str, line: Line, record: object, suspect: bool) -> None:
+    def _take_record(self, file: str, stem: str, line: Line, record: object, rules: Sequence[Rule]) -> None:
         content = line.content.strip()
         try:
-            redacted = redact_value(record, self.key) if suspect else record
+            redacted = redact_value(record, self.key, rules) if rules else record
             if redacted is not record:
                 content = dump(redacted).encode()
             event_id = identity(content)
@@ -132,7 +134,7 @@ class _Reader:
     def _take_broken(self, file: str, stem: str, line: Line, problem: str) -> None:
         saved, rest = salvage(line)
         for part in saved:
-            self._take_record(file, stem, Line(part.offset, part.content), part.record, suspect=True)
+            self._take_record(file, stem, Line(part.offset, part.content), part.record, RULES)
         if rest or not saved:
             what = "it begins with a byte order mark" if rest == BOM else f"it is not JSON: {problem}"
             left = f" ({len(saved)} whole records in it were recovered)" if saved else ""
@@ -166,15 +168,17 @@ def _stem(file: str) -> str:
 def _event_frame(events: list[Event]) -> pl.DataFrame:
     """The events as a frame, each with the layer of its session."""
     columns = dict(zip(Event._fields, zip(*events, strict=True), strict=True)) if events else {}
-    frame = pl.DataFrame(
-        {
-            name: pl.Series(name, columns.get(name, ()), dtype=_plain(dtype))
-            for name, dtype in EVENT_SCHEMA.items()
-        }
-    ).cast({"at": EVENT_SCHEMA["at"]})
+    series = [pl.Series(name, columns.get(name, ()), dtype=_plain(EVENT_SCHEMA[name])) for name in _SCALARS]
+    derived = pl.Series("derived", [" ".join(names) for names in columns.get("derived", ())], dtype=pl.String)
     layers = {session: layer_of(skills).value for session, skills in _skills_used(events).items()}
-    return frame.with_columns(
-        layer=pl.col("session_id").replace_strict(layers, default="unknown", return_dtype=pl.String)
+    return (
+        pl.DataFrame([*series, derived])
+        .with_columns(
+            pl.col("at").cast(EVENT_SCHEMA["at"]),
+            pl.col("derived").str.extract_all(r"\S+"),
+            layer=pl.col("session_id").replace_strict(layers, default="unknown", return_dtype=pl.String),
+        )
+        .select(EVENT_SCHEMA.names())
     )
 
 

@@ -10,18 +10,20 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 
 import polars as pl
 
-from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD
+from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD, Rule
 from agent_evo_dagster.errors import CaptureError
 
 KEY_FILE = "redaction.key"
 KEY_BYTES = 32
 
 _MARK = "<redacted:"
+_ESCAPED = r"\\u00[2-7]"  # printable ASCII written so could hide any other
+_SHORTEST = 8  # no rule matches less
 _MARK_REACH = 50  # no placeholder is longer
 # Values that stand where a secret would, and are none.
 _PLACEHOLDERS = frozenset(
@@ -35,44 +37,49 @@ def placeholder(secret: str, kind: str, key: bytes) -> str:
     return f"{_MARK}{kind}:{hmac.digest(key, secret.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:8]}>"
 
 
-def redact_text(text: str, key: bytes) -> str:
+def redact_text(text: str, key: bytes, rules: Sequence[Rule] = RULES) -> str:
     """`text` with every secret in it replaced; the same object if there is none."""
+    if len(text) < _SHORTEST:
+        return text
     lowered, redacted = text.lower(), text
-    for rule in RULES:
+    for rule in rules:
         if any(cue in lowered for cue in rule.cues):
             redacted = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), redacted)
     return text if redacted == text else redacted
 
 
-def redact_value(value: object, key: bytes) -> object:
+def redact_value(value: object, key: bytes, rules: Sequence[Rule] = RULES) -> object:
     """A JSON value without the secrets in its strings and names; the same object if there is none."""
     if isinstance(value, str):
-        return redact_text(value, key)
+        return redact_text(value, key, rules)
     if isinstance(value, list):
-        items = [redact_value(item, key) for item in value]
+        items = [redact_value(item, key, rules) for item in value]
         return value if all(new is old for new, old in zip(items, value, strict=True)) else items
     if isinstance(value, dict):
-        pairs = [(redact_text(name, key), _redact_field(name, item, key)) for name, item in value.items()]
+        pairs = [
+            (redact_text(name, key, rules), _redact_field(name, item, key, rules))
+            for name, item in value.items()
+        ]
         same = all(name == old and new is value[old] for (name, new), old in zip(pairs, value, strict=True))
         return value if same else dict(pairs)
     return value
 
 
-def suspects(lines: Sequence[bytes]) -> list[bool]:
-    """Which raw JSON lines may hold a secret; the others hold none that `redact_value` would replace."""
+def rules_called_for(lines: Sequence[bytes]) -> list[Sequence[Rule]]:
+    """The rules that a raw JSON line calls for: any other would find nothing in it. For most lines, none."""
     if not lines:
         return []
     try:
         text = pl.Series(lines, dtype=pl.Binary).cast(pl.String)
     except pl.exceptions.ComputeError:  # a byte that is not UTF-8
         text = pl.Series([line.decode("utf-8", "replace") for line in lines], dtype=pl.String)
-    return text.str.contains(_hint()).to_list()
-
-
-@cache
-def _hint() -> str:
-    # Printable ASCII written as \u00XX could hide any of the others.
-    return "|".join(dict.fromkeys([rule.hint for rule in RULES] + [r"\\u00[2-7]"]))
+    found: list[Sequence[Rule]] = [()] * len(lines)
+    rows = text.str.contains("|".join([rule.hint for rule in RULES] + [_ESCAPED])).arg_true()
+    some = text.gather(rows)
+    called = [some.str.contains(f"{rule.hint}|{_ESCAPED}").to_list() for rule in RULES] if len(some) else []
+    for row, flags in zip(rows, zip(*called, strict=True), strict=True):
+        found[row] = [rule for rule, flag in zip(RULES, flags, strict=True) if flag]
+    return found
 
 
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
@@ -84,9 +91,9 @@ def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
     return f"{match[0][:start]}{placeholder(secret, kind, key)}{match[0][end:]}"
 
 
-def _redact_field(name: str, value: object, key: bytes) -> object:
+def _redact_field(name: str, value: object, key: bytes, rules: Sequence[Rule]) -> object:
     """The value of a JSON field, as a whole where the field's name says that it is a secret."""
-    redacted = redact_value(value, key)
+    redacted = redact_value(value, key, rules)
     if not isinstance(redacted, str) or len(redacted) < 4 or _is_none(redacted):
         return redacted
     return placeholder(redacted, "password", key) if SECRET_FIELD.fullmatch(name) else redacted

@@ -29,10 +29,30 @@ def _token(kind: str, cues: str, body: str, hint: str) -> Rule:
     return _rule(kind, cues, rf"(?<![A-Za-z0-9_-])(?:{body})", hint)
 
 
-_NAMES = (
-    r"(?:passw(?:or)?d|passphrase|pwd|secret|credential"
-    r"|(?:api|secret|access|private|account|signing|encryption)[_-]?key(?:[_-]?id)?"
-    r"|(?:auth|access|refresh|session|bearer|api|id)[_-]?token)"
+def _cases(*words: str) -> list[str]:
+    """The words as they are written in names: lower, UPPER and Title case."""
+    return [form for word in words for form in (word, word.upper(), word.title())]
+
+
+def _compounds(firsts: str, second: str) -> list[str]:
+    return [
+        f"{first}{join}{last}"
+        for first in _cases(*firsts.split())
+        for join in ("_", "-", "")
+        for last in _cases(second)
+    ]
+
+
+# Names of secrets. Spelt out, since literals are found many times faster than letters of either case.
+_NAMES = "(?:{})".format(
+    "|".join(
+        _cases("password", "passwd", "passphrase", "pwd", "secret", "credential")
+        + [
+            f"{name}(?:[_-]?[iI][dD])?"
+            for name in _compounds("api secret access private account signing encryption", "key")
+        ]
+        + _compounds("auth access refresh session bearer api id", "token")
+    )
 )
 _QUOTES = r"""["'\\]{0,6}"""
 _ASSIGN = rf"{_QUOTES}\s{{0,4}}(?:=|:)\s{{0,4}}"
@@ -41,7 +61,7 @@ _GAP = r"(?:\s|\\+[nrt])*"  # white space, in a raw line
 _NOT_CODE = r"(?![\w.]{0,200}[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
 
 # Names of JSON fields whose value is a secret.
-SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?", re.IGNORECASE)
+SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?")
 
 RULES: tuple[Rule, ...] = (
     _rule(
@@ -131,7 +151,7 @@ RULES: tuple[Rule, ...] = (
         "url_password",
         "://",
         r"""://[^\s:/@"'<>]{0,200}:(?P<s>[^\s@/"'<>]{1,500})@""",
-        r"""(?:\\?/){2}[^\s:/@"]{0,200}:[^\s@/"]{1,500}@""",
+        r"""(?:\\?/){2}[^\s:/@"]*:[^\s@/"]+@""",
     ),
     _rule(
         "authorization",
@@ -152,7 +172,7 @@ RULES: tuple[Rule, ...] = (
         "passw passphrase secret token key",
         rf"""(?<![A-Za-z])--?[A-Za-z-]{{0,40}}(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)"""
         rf"""(?:=|\s+){_QUOTES}{_NOT_CODE}(?P<s>[^\s"'`\\]{{4,}})""",
-        r"(?i:-[A-Z-]{0,40}(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key))(?:=|\s|\\+[nrt])",
+        r"(?i:-[A-Z-]*(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key))(?:=|\s|\\+[nrt])",
         re.IGNORECASE,
     ),
     _rule("password", "sshpass", r"\bsshpass\s+-p\s*(?P<s>\S{1,200})", "sshpass"),
@@ -163,7 +183,7 @@ RULES: tuple[Rule, ...] = (
         "password",
         "-u --user",
         r"""(?:\s-u|--user)[\s=]+["']?[^\s:"'$]{1,100}:(?P<s>[^\s"'$]{3,})""",
-        rf"(?:-u|--user){_GAP}=?[^\s:]{{1,100}}:",
+        rf"(?:-u|--user){_GAP}=?[^\s:]+:",
     ),
     _rule(
         "password",
@@ -176,14 +196,12 @@ RULES: tuple[Rule, ...] = (
         "password",
         "passw passphrase pwd secret credential key token",
         rf"""{_NAMES}{_ASSIGN}(?:\\{{0,3}}"(?P<s>[^"\\\n]{{4,500}})|\\{{0,3}}'(?P<q>[^'\\\n]{{4,500}}))""",
-        rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
-        re.IGNORECASE,
+        rf"{_NAMES}{_QUOTES}{_GAP}[=:]",
     ),
     _rule(
         "password",
         "passw passphrase pwd secret credential key token",
         rf"{_NAMES}{_ASSIGN}{_NOT_CODE}(?P<s>(?=[^\d\s]{{0,200}}\d){_BARE}{{6,200}})",
-        rf"(?i:{_NAMES}){_QUOTES}{_GAP}[=:]",
-        re.IGNORECASE,
+        rf"{_NAMES}{_QUOTES}{_GAP}[=:]",
     ),
 )

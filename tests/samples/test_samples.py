@@ -1,4 +1,4 @@
-"""The sample sessions: made by their script, read without a loss, and rich enough for every part of a round."""
+"""The sample sessions: made by their script, read without a loss, rich enough for every part of a round."""
 
 import json
 import subprocess

@@ -16,7 +16,7 @@ from agent_evo_dagster.capture.redact import (
     load_key,
     redact_text,
     redact_value,
-    suspects,
+    rules_called_for,
 )
 from agent_evo_dagster.errors import CaptureError
 from tests.agent_evo_dagster.capture.spools import KEY
@@ -170,7 +170,7 @@ def test_hostile_text_takes_bounded_time(text: str) -> None:
     ascii_only=st.booleans(),
     nested=st.booleans(),
 )
-def test_every_line_that_redaction_would_change_is_a_suspect(
+def test_the_rules_that_a_line_calls_for_do_what_all_rules_would(
     secret: str, before: str, after: str, ascii_only: bool, nested: bool
 ) -> None:
     value: object = {"a": [before + "\n" + secret + "\t" + after]}
@@ -180,14 +180,16 @@ def test_every_line_that_redaction_would_change_is_a_suspect(
         parsed = parse(line)
     except ValueError:
         return
-    if redact_value(parsed, KEY) is not parsed:
-        assert suspects([b"{}", line, b"null"]) == [False, True, False]
+    before_it, rules, after_it = rules_called_for([b"{}", line, b"null"])
+    assert not before_it and not after_it
+    assert redact_value(parsed, KEY, rules) == redact_value(parsed, KEY)
 
 
 def test_secrets_hidden_by_escapes_and_bad_bytes_are_suspects() -> None:
     secret = SECRETS["aws_key"][0]
     escaped = "".join(f"\\u{ord(char):04x}" for char in secret)
-    assert suspects([f'"{escaped}"'.encode(), b"\xff " + secret.encode(), b'"plain"']) == [True, True, False]
+    found = rules_called_for([f'"{escaped}"'.encode(), b"\xff " + secret.encode(), b'"plain"'])
+    assert [bool(rules) for rules in found] == [True, True, False]
 
 
 def test_little_of_the_real_sessions_is_taken_for_a_secret(shared: Callable[[str], Path]) -> None:
@@ -197,10 +199,10 @@ def test_little_of_the_real_sessions_is_taken_for_a_secret(shared: Callable[[str
         for line in path.read_bytes().splitlines()
     ]
     changed = 0
-    for line, suspect in zip(lines, suspects(lines), strict=True):
-        if suspect:
+    for line, rules in zip(lines, rules_called_for(lines), strict=True):
+        if rules:
             value = parse(line)
-            changed += redact_value(value, KEY) is not value
+            changed += redact_value(value, KEY, rules) is not value
     assert len(lines) == 3131 and changed <= 5
 
 
