@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agent_evo_dagster.patches.evidence import ProbeFacts
 from agent_evo_dagster.patches.types import Patch
+from agent_evo_dagster.rounds.seeds import probe_seeds
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.training.config import TrainingConfig
@@ -51,7 +52,7 @@ class Prober:
 
     def probe(self, patch: Patch) -> Probe:
         """Train both configurations briefly on the same seeds; evaluate them on the judge's tasks."""
-        seeds = tuple(1_000_000 + 1000 * self.manifest.seed + index for index in range(self.plan.seeds))
+        seeds = probe_seeds(self.manifest, self.plan.seeds)
         target = self.folder / f"probe-{patch.id}"
         request = WorkerRequest(
             job="probe",
@@ -80,5 +81,5 @@ class Prober:
             skill_settings=sourced_settings(self.bank, extra=[patch]),
             request=self.manifest.request,
             overrides=self.manifest.overrides,
-            seed=self.manifest.seed,
+            seed=self.baseline.seed,
         ).config

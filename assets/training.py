@@ -7,6 +7,7 @@ import polars as pl
 
 from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.rounds.runs import parent_checkpoint, train_dir
+from agent_evo_dagster.rounds.seeds import training_seed
 from agent_evo_dagster.training.config_sources import config_from_frame, resolve_config, to_frame
 from agent_evo_dagster.training.metrics import METRICS_FILE, read_metrics
 from agent_evo_dagster.training.output import read_rollouts
@@ -52,7 +53,7 @@ def training_config(
         skill_settings=sourced_settings(skill_bank.read_by(manifest)),
         request=manifest.request,
         overrides=manifest.overrides,
-        seed=manifest.seed,
+        seed=training_seed(manifest),
     )
     if resolved.ignored:
         context.log.warning(f"Of the request nothing was made of: {resolved.ignored!r}")

@@ -30,7 +30,7 @@ Request = Annotated[
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of data, sampling and optimiser.")]
 Set = Annotated[
-    list[str], typer.Option("--set", metavar="NAME=VALUE", help="A training setting for this round.")
+    list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A training setting for this round.")
 ]
 Open = Annotated[bool, typer.Option("--include-open-sessions", help="Take sessions that have not ended.")]
 Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any captured session.")]
@@ -40,14 +40,14 @@ Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any ca
 def open_(
     request: Request = "",
     seed: Seed = 0,
-    set_: Set = (),
+    set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
 ) -> None:
     """Open the next round: freeze what it reads, and register it in Dagster."""
     root = project_root()
     settings = settings_of(root)
-    manifest = _open(settings, RoundRequest(request, seed, overrides(set_), include_open, allow_empty))
+    manifest = _open(settings, RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty))
     code = launch(root, settings, manifest.key)
     Console().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
     raise typer.Exit(code)
@@ -64,7 +64,7 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
     ] = "all",
     request: Request = "",
     seed: Seed = 0,
-    set_: Set = (),
+    set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
 ) -> None:
@@ -77,7 +77,7 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
         )
     root = project_root()
     settings = settings_of(root)
-    ask = RoundRequest(request, seed, overrides(set_), include_open, allow_empty)
+    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
     for _ in range(count):
         manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask)
         code = launch(root, settings, manifest.key, JOBS[only])
