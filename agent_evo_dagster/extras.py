@@ -1,4 +1,4 @@
-"""Optional packages, imported where they are used. A missing one names the feature and the line that installs it."""
+"""Optional packages, imported where they are used; a missing one names the line that installs it."""
 
 import importlib
 from types import ModuleType
@@ -15,7 +15,7 @@ def require(module: str, *, extra: str, feature: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or module.split(".")[0] != error.name.split(".")[0]:
+        if error.name is None or module.partition(".")[0] != error.name.partition(".")[0]:
             raise
         raise MissingExtraError(
             f"{feature} needs the package {error.name!r}, which is not installed. "

@@ -15,7 +15,7 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix="AGENT_EVO_", frozen=True)
 
     home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
-    bank: Path | None = Field(None, description="Skill bank that rounds write to; default: <home>/skill_bank.")
+    bank: Path | None = Field(None, description="Bank that rounds write to; default: <home>/skill_bank.")
     policy: ApprovalPolicy = Field("auto", description="Who decides on a judged patch.")
     executor: Literal["in_process", "multiprocess"] = Field(
         "in_process", description="How Dagster runs the steps of a round: here, or in a process each."

@@ -13,11 +13,11 @@ Metadata = dict[str, dg.MetadataValue]
 Results = Iterator[dg.MaterializeResult[pl.DataFrame]]
 
 
-def numbers(values: Mapping[str, float | int | None]) -> Metadata:
+def numbers(values: Mapping[str, object]) -> Metadata:
     """Numbers that Dagster plots over rounds; a missing or non-finite one is null beside a flag."""
     shown: Metadata = {}
     for name, value in values.items():
-        if value is None or not math.isfinite(value):
+        if not isinstance(value, int | float) or not math.isfinite(value):
             shown[name] = dg.MetadataValue.null()
             shown[f"{name}_not_finite"] = dg.MetadataValue.text("missing" if value is None else repr(value))
         elif isinstance(value, int):

@@ -30,9 +30,8 @@ class RoundFilter(logging.Filter):
         return record.levelno >= _SHOWN
 
 
-@dg.logger(description="A line per finished step, the worker's progress, and what went wrong.")
-def round_console(init_context: dg.InitLoggerContext) -> logging.Logger:
-    """The logger that every job of this location has."""
+def _round_logger(init_context: dg.InitLoggerContext) -> logging.Logger:
+    """The logger of one run."""
     del init_context
     logger = logging.Logger("agent_evo", level=logging.DEBUG)
     handler = logging.StreamHandler(sys.stderr)
@@ -40,3 +39,10 @@ def round_console(init_context: dg.InitLoggerContext) -> logging.Logger:
     handler.addFilter(RoundFilter())
     logger.addHandler(handler)
     return logger
+
+
+def round_console() -> dg.LoggerDefinition:
+    """The logger that every job of this location has."""
+    return dg.LoggerDefinition(
+        _round_logger, description="A line per finished step, the worker's progress, and what went wrong."
+    )

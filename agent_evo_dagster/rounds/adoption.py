@@ -73,6 +73,6 @@ def _refuse_edited(bank: SkillBank, skills: set[str]) -> None:
     if edited:
         raise SkillBankError(
             f"{bank.project / edited[0].output} was edited by hand, and compiling {edited[0].name} would "
-            f"overwrite it. Move the edit into {edited[0].group}/{edited[0].name}/base.md of {bank.path.name}, "
+            f"overwrite it. Move the edit into {bank.path / edited[0].group / edited[0].name / 'base.md'}, "
             "delete the file, and run this again."
         )

@@ -44,7 +44,7 @@ def parent_checkpoint(runs: Path, parent: ParentCheckpoint | None) -> Path | Non
     if found != parent.sha256:
         raise RoundError(
             f"The round starts from the checkpoint of {parent.round} with hash {parent.sha256[:12]}, and "
-            f"{folder} has {found[:12]}: it was changed or made on another machine. Make {parent.round} again "
-            "on the machine that made it, or open a new round."
+            f"{folder} has {found[:12]}: it was changed or made on another machine. "
+            f"Make {parent.round} again on the machine that made it, or open a new round."
         )
     return folder
