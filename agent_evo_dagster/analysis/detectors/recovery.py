@@ -5,7 +5,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from statistics import median
 
 from agent_evo_dagster.analysis.calls import Call, by_trajectory
 from agent_evo_dagster.analysis.findings import make_finding
@@ -97,6 +96,5 @@ class FailureRecovery:
 
 
 def _later(costs: list[int]) -> str:
-    if len(costs) == 1:
-        return f"{plural(costs[0], 'call')} later"
-    return f"{median(costs):g} calls later in the median, {max(costs)} at most"
+    least, most = min(costs), max(costs)
+    return f"{plural(most, 'call')} later" if least == most else f"{least} to {most} calls later"

@@ -1,0 +1,209 @@
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from agent_evo_dagster.analysis.calls import read_calls
+from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
+from agent_evo_dagster.analysis.views.verdict import verdict
+from agent_evo_dagster.errors import AnalysisError, EvaluationError
+from tests.agent_evo_dagster.analysis.builders import (
+    call,
+    evaluation_frame,
+    patch_frames,
+    rollout_frame,
+    segment_frame,
+    step_frame,
+)
+
+EMPTY = pl.DataFrame()
+
+
+def patches(decision="approve", **changes):
+    return tuple(replace(view, **changes) for view in gate.patch_views(*patch_frames(decision).values()))
+
+
+def calls_of(*given):
+    steps = step_frame(given)
+    return read_calls(steps, segment_frame(steps))
+
+
+FAILED = call("Bash", {"command": "x"}, "failure", error="Exit code 3")
+
+
+def test_calls_are_counted_by_tool_and_outcome_the_most_failing_first():
+    table = sessions.calls_by_tool(calls_of(call("Read", {}), call("Read", {}, "denied"), FAILED))
+    assert table.columns == (
+        "Tool", "Calls", "success", "failure", "interrupted", "denied", "pending", "unknown", "Told by",
+    )  # fmt: skip
+    assert table.rows == (
+        ("Bash", "1", "0", "1", "0", "0", "0", "0", "test (1)"),
+        ("Read", "2", "1", "0", "0", "1", "0", "0", ""),
+    )
+
+
+def test_failures_are_grouped_by_tool_and_signature():
+    table = sessions.failures_by_signature(calls_of(FAILED, FAILED, call("Read", {})))
+    assert table.rows == (("Bash", "Exit code 3", "2", "1", "rllm-run", "st-0"),)
+
+
+def test_a_long_list_of_signatures_is_cut_and_says_so():
+    names = [
+        "alpha",
+        "beta",
+        "gamma",
+        "delta",
+        "eps",
+        "zeta",
+        "eta",
+        "theta",
+        "iota",
+        "kappa",
+        "la",
+        "mu",
+        "nu",
+        "xi",
+        "om",
+        "pi",
+    ]
+    table = sessions.failures_by_signature(
+        calls_of(*(call("Bash", {}, "failure", error=name) for name in names))
+    )
+    assert len(table.rows) == 15
+    assert table.caption == "Failures by signature (the 15 most frequent of 16)"
+
+
+def test_segments_are_summed_by_skill():
+    steps = step_frame([FAILED, call("Read", {})])
+    assert sessions.segments_by_skill(segment_frame(steps)).rows == (("rllm-run", "1", "1", "2", "1", "50"),)
+    assert sessions.segments_by_skill(segment_frame(steps, None)).rows[0][0] == "(no skill)"
+
+
+def test_broken_lines_are_counted_by_reason():
+    table = sessions.quarantined(pl.DataFrame({"reason": ["not JSON", "null", "not JSON"]}))
+    assert table.rows == (("not JSON", "2"), ("null", "1"))
+    assert sessions.quarantined(EMPTY).empty == "Every line was read."
+
+
+def test_a_patch_shows_what_it_moves_and_who_decided():
+    (patch,) = patches()
+    assert patch.changes == (("learning_rate", "2e-5", "1e-4"),)
+    assert patch.decided.startswith("approved by policy:auto on 2026-01-05 09:00 UTC")
+    assert patch.gate.startswith("accept by probe")
+    assert patch.commands == ()
+
+
+def test_a_patch_of_prose_is_told_by_its_description():
+    (patch,) = patches(changes=())
+    assert gate.change_words(patch) == "Raise the learning rate fivefold."
+
+
+def test_a_patch_that_nobody_judged_or_decided_says_so():
+    (patch,) = gate.patch_views(patch_frames()["patches"], EMPTY, EMPTY)
+    assert (patch.gate, patch.decision, patch.decided) == ("not judged", "none", "no decision is on record")
+
+
+def test_an_id_in_a_command_cannot_end_it():
+    frames = patch_frames("wait")
+    renamed = [frame.with_columns(pl.lit("p; rm -rf ~").alias("patch_id")) for frame in frames.values()]
+    (patch,) = gate.patch_views(*renamed)
+    assert patch.commands[0] == "agent-evo patches approve 'p; rm -rf ~' --by NAME --reason TEXT"
+
+
+def test_the_ledger_names_the_tasks_that_got_worse():
+    judged = patch_frames()["patch_evaluation"].with_columns(
+        regressions=pl.lit(["t1", "t2", "t3", "t4", "t5"], dtype=pl.List(pl.String))
+    )
+    (row,) = gate.gate_ledger(judged).rows
+    assert row[5:8] == ("+0.160 [+0.090, +0.230]", "t1, t2, t3 and 2 more", "accept")
+
+
+def test_a_patch_that_could_not_be_measured_has_no_figures():
+    nothing = pl.lit(None, dtype=pl.Float64)
+    judged = patch_frames()["patch_evaluation"].with_columns(
+        baseline=nothing, candidate=nothing, difference=nothing, low=nothing, high=nothing
+    )
+    assert gate.gate_ledger(judged).rows[0][3:6] == ("n/a", "n/a", "not measured")
+
+
+@pytest.mark.parametrize(
+    ("decision", "notes"),
+    [
+        ("approve", ("1 approved", "learning_rate 2e-5 → 1e-4")),
+        ("wait", ("1 waiting",)),
+        ("reject", ("1 rejected",)),
+    ],
+)
+def test_patches_are_counted_by_their_state(decision, notes):
+    assert gate.patch_card(patches(decision)).notes == notes
+
+
+def test_changes_are_paired_by_task():
+    changes = policy.changes_of(evaluation_frame({"before": [False] * 10, "after": [True] * 5 + [False] * 5}))
+    accuracy = changes["sampled", "accuracy"]
+    assert (accuracy.before, accuracy.after, accuracy.difference, accuracy.tasks) == (0.0, 0.5, 0.5, 10)
+    assert accuracy.low <= 0.5 <= accuracy.high
+
+
+def test_one_policy_alone_has_no_change():
+    assert policy.changes_of(evaluation_frame({"after": [True]})) == {}
+    assert policy.policy_card({}).figure == "not measured"
+
+
+def test_policies_scored_on_different_tasks_are_not_compared():
+    with pytest.raises(EvaluationError, match="same"):
+        policy.changes_of(evaluation_frame({"before": [True], "after": [True, False]}))
+
+
+def test_the_card_shows_both_ways_of_decoding():
+    evaluation = pl.concat(
+        [
+            evaluation_frame({"before": [False] * 4, "after": [True] * 4}, mode)
+            for mode in ("sampled", "greedy")
+        ]
+    )
+    card = policy.policy_card(policy.changes_of(evaluation))
+    assert card.figure == "0.00 → 1.00"
+    assert "greedy 0.00 → 1.00" in card.notes[1]
+    assert len(policy.before_and_after(policy.changes_of(evaluation)).rows) == 4
+
+
+def test_rollouts_are_told_by_their_end():
+    table = policy.rollout_table(rollout_frame([[0.0, 1.0]], finish="length"))
+    assert table.rows == (("length", "2", "100", "0.50", "1.00", "0.00"),)
+
+
+def test_an_earlier_round_of_another_shape_is_refused():
+    with pytest.raises(AnalysisError, match="earlier rounds"):
+        policy.whole_trend(pl.DataFrame({"round": ["r"]}), policy.trend_rows("r", 1, EMPTY))
+
+
+def test_settings_are_shown_with_their_source():
+    settings = pl.DataFrame(
+        {"name": ["beta"], "value": ["0.0"], "source": ["skill"], "origin": ["rllm-config/a"]}
+    )
+    assert provenance.settings_table(settings).rows == (("beta", "0", "skill", "rllm-config/a"),)
+
+
+def test_costs_are_shown_in_the_units_of_people():
+    rows = provenance.cost_table(
+        {"wall_seconds": 83.0, "peak_memory_bytes": 2.0**30, "gate rollouts": 1600}
+    ).rows
+    assert rows == (
+        ("gate rollouts", "1600"),
+        ("peak memory bytes", "1,024 MiB"),
+        ("wall seconds", "1 min 23 s"),
+    )
+
+
+def test_a_headline_counts_patches_and_names_skills():
+    two = patches() + patches(patch_id="p-2", target="rllm-run/start")
+    assert (
+        verdict(two, None).headline
+        == "The policy was not evaluated; 2 patches to rllm-config, rllm-run approved."
+    )
+    assert "2 patches wait for a person." in verdict(patches("wait") * 2, None).headline
+
+
+def test_every_patch_has_its_sentence():
+    assert len(verdict(patches() + patches("reject"), None).sentences) == 3
