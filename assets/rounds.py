@@ -5,7 +5,7 @@ import polars as pl
 
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.rounds.lineage import RoundFrames, lineage_edges
-from agent_evo_dagster.rounds.status import RoundStatus, optimization_status, session_count, training_status
+from agent_evo_dagster.rounds.status import RoundStatus, optimization_status, sessions_of, training_status
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, counts, numbers
 from resources.rounds import RoundsResource
@@ -43,7 +43,7 @@ def round_status(  # one input per thing that it tells
         round=manifest.number,
         key=manifest.key,
         status="waiting" if optimization.patches_waiting else "complete",
-        sessions=session_count(manifest),
+        sessions=len(sessions_of(manifest)),
         events=hook_events.height,
         quarantined=quarantined_lines.height,
         bank_hash=manifest.bank_hash,

@@ -3,11 +3,13 @@
 import dagster as dg
 import polars as pl
 
+from agent_evo_dagster.rounds.status import finished_sessions
 from agent_evo_dagster.trajectories.build import build_trajectories
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers
 from assets.schema import schema_problems
+from resources.rounds import RoundsResource
 
 
 @dg.asset(
@@ -18,9 +20,12 @@ from assets.schema import schema_problems
     description="One agent's ordered steps in one session; one row per step. Calls carry outcome and reason.",
     check_specs=[dg.AssetCheckSpec("step_schema", asset="trajectories", blocking=True)],
 )
-def trajectories(hook_events: pl.DataFrame) -> Results:
-    """Order the events of the round."""
-    steps = build_trajectories(hook_events)
+def trajectories(
+    context: dg.AssetExecutionContext, rounds: RoundsResource, hook_events: pl.DataFrame
+) -> Results:
+    """Order the events of the round; a session that it took is over, unless it takes open ones."""
+    over = finished_sessions(rounds.manifest(context))
+    steps = build_trajectories(hook_events, over=over)
     calls = steps.filter(pl.col("kind") == "tool_call")
     yield dg.MaterializeResult(
         value=steps,

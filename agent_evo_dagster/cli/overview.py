@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agent_evo_dagster.rounds.runs import train_dir
-from agent_evo_dagster.rounds.status import RoundStatus, session_count
+from agent_evo_dagster.rounds.status import RoundStatus, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -18,7 +18,7 @@ def print_round(settings: Settings, key: str) -> None:
     path = store.folder(key) / "status.json"
     if not path.is_file():
         console.print(
-            f"{key} is open and not finished: {session_count(manifest)} sessions, "
+            f"{key} is open and not finished: {len(sessions_of(manifest))} sessions, "
             f"bank {manifest.bank_hash[:12]}. Run it: agent-evo rounds run {key}"
         )
         return

@@ -12,6 +12,7 @@ from agent_evo_dagster.cli.overview import print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.errors import RoundError, SettingsError
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.status import sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
@@ -148,7 +149,7 @@ def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
 def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
     status = store.folder(manifest.key) / "status.json"
     state = json.loads(status.read_bytes())["status"] if status.is_file() else "open"
-    sessions = len({session for item in manifest.slices for session in item.sessions})
+    sessions = len(sessions_of(manifest))
     parent = manifest.parent.round if manifest.parent else "embedded base"
     return [
         manifest.key,

@@ -99,6 +99,11 @@ def optimization_status(report_path: str, findings: int, decisions: pl.DataFrame
     )
 
 
-def session_count(manifest: RoundManifest) -> int:
-    """Number of different sessions in the slices of a round."""
-    return len({session for record in manifest.slices for session in record.sessions})
+def sessions_of(manifest: RoundManifest) -> frozenset[str]:
+    """Ids of the sessions in the slices of a round."""
+    return frozenset(session for record in manifest.slices for session in record.sessions)
+
+
+def finished_sessions(manifest: RoundManifest) -> frozenset[str]:
+    """Ids of those that are over: all that a round takes, unless it was told to take open ones."""
+    return frozenset() if manifest.include_open_sessions else sessions_of(manifest)
