@@ -67,7 +67,7 @@ definitions: $(VENV)/.stamp $(DAGSTER_HOME)/dagster.yaml ## Check that Dagster l
 	@$(BIN)/dagster definitions validate -w workspace.yaml
 
 bench: $(VENV)/.stamp ## Measure: rounds over seeds against the control (takes long)
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script" $(ARGS); done
+	@$(BIN)/python -m benchmarks.closed_loop $(ARGS)
 
 clean: ## Remove the environment and caches; what rounds stored is kept
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
