@@ -3,7 +3,7 @@
 import dagster as dg
 
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
-from assets.observed import observed
+from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import schema_problems
@@ -14,13 +14,20 @@ GROUP = "sessions"
 
 
 @observed(
-    "hook_event_files",
-    group_name=GROUP,
-    description="The spool: files of hook records that Claude Code sessions wrote. Rounds take slices of it.",
+    dg.AssetSpec(
+        "hook_event_files",
+        group_name=GROUP,
+        kinds={"json"},
+        description="The spool: files of hook records that Claude Code sessions wrote. Rounds take slices of it.",
+    )
 )
-def hook_event_files(spool: SpoolResource) -> dg.DataVersion:
+def hook_event_files(spool: SpoolResource) -> Observations:
     """Observe the spool; its version changes when a file grows."""
-    return dg.DataVersion(spool.version())
+    files = spool.files()
+    yield dg.ObserveResult(
+        data_version=dg.DataVersion(spool.version(files)),
+        metadata=numbers({"files": len(files), "bytes": sum(files.values())}),
+    )
 
 
 @dg.multi_asset(

@@ -17,7 +17,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_all
 from agent_evo_dagster.skills.sections import parse_document
 from agent_evo_dagster.skills.types import CompiledSkill, SkillRef
-from assets.observed import observed
+from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, diff, numbers, table
 from resources.rounds import RoundsResource
@@ -31,13 +31,16 @@ COMPILED = pl.Schema({"sha256": pl.String, "text": pl.String})
 
 
 @observed(
-    "skill_bank_source",
-    group_name=GROUP,
-    description="The skill bank on disk: bases and approved patches. Written through the gate alone.",
+    dg.AssetSpec(
+        "skill_bank_source",
+        group_name=GROUP,
+        kinds={"markdown", "yaml"},
+        description="The skill bank on disk: bases and approved patches. Written through the gate alone.",
+    )
 )
-def skill_bank_source(skill_bank: SkillBankResource) -> dg.DataVersion:
+def skill_bank_source(skill_bank: SkillBankResource) -> Observations:
     """Observe the bank; its version is the hash of its content, so a hand edit shows."""
-    return dg.DataVersion(skill_bank.content_hash())
+    yield dg.ObserveResult(data_version=dg.DataVersion(skill_bank.content_hash()))
 
 
 def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:

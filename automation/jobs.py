@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.partitions import EVOLUTION_ROUNDS
-
 if TYPE_CHECKING:  # what define_asset_job returns has no public name
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
@@ -29,7 +27,6 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
         dg.define_asset_job(
             EVOLUTION_ROUND,
             selection=everything,
-            partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
             config=CONSOLE,
             description="A whole round: sessions, training, findings, gate, decision, compiled skills.",
@@ -37,7 +34,6 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
         dg.define_asset_job(
             OPTIMIZE_SKILLS,
             selection=everything - training,
-            partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
             config=CONSOLE,
             description="From sessions to compiled skills, with the training that the round already has.",
@@ -45,7 +41,6 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
         dg.define_asset_job(
             TRAIN_POLICY,
             selection=training,
-            partitions_def=EVOLUTION_ROUNDS,
             tags=TRAINS,
             config=CONSOLE,
             description="From the skills' settings to an evaluated policy.",
@@ -53,7 +48,6 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
         dg.define_asset_job(
             ADOPT,
             selection=decided,
-            partitions_def=EVOLUTION_ROUNDS,
             config=CONSOLE,
             description="Read the decisions again and compile what was approved since.",
         ),

@@ -1,5 +1,6 @@
 """The spool as Dagster sees it: where hook events lie and the key that redacts them."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,12 @@ class SpoolResource(dg.ConfigurableResource[Any]):
         slices = [to_slice(record) for record in manifest.slices]
         return read_slices(Path(self.path), slices, key=load_key(Path(self.home)))
 
-    def version(self) -> str:
-        """A hash over the names and sizes of the files: it changes when one grows."""
+    def files(self) -> dict[str, int]:
+        """The files of the spool with their sizes in bytes, by name."""
         root = Path(self.path)
-        listed = sorted(
-            (path.relative_to(root).as_posix(), path.stat().st_size) for path in root.rglob("*.jsonl")
-        )
-        return sha256_bytes(repr(listed).encode())
+        found = sorted(root.rglob("*.jsonl"))
+        return {path.relative_to(root).as_posix(): path.stat().st_size for path in found if path.is_file()}
+
+    def version(self, files: Mapping[str, int]) -> str:
+        """A hash over the names and sizes of the files: it changes when one grows."""
+        return sha256_bytes(repr(sorted(files.items())).encode())
