@@ -4,9 +4,13 @@ import sys
 
 import dagster as dg
 
-from agent_evo_dagster.definitions import defs
+from agent_evo_dagster.definitions import defs, project_settings
+from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.training.orphan import exit_with_parent
 from assets.partitions import EVOLUTION_ROUNDS
+from automation.abandoned import LAUNCHED, end_abandoned, holders, running
+
+POOL = "training"
 
 
 def register(key: str) -> None:
@@ -20,10 +24,21 @@ def launch(key: str, job: str) -> bool:
 
     Returns:
         Whether the run succeeded.
+
+    Raises:
+        RoundError: another process runs this round.
     """
-    with dg.DagsterInstance.get() as instance:
+    rounds = project_settings().rounds
+    with dg.DagsterInstance.get() as instance, running(rounds, key):
+        for run_id in end_abandoned(instance, rounds, key):
+            print(f"Run {run_id} was killed; it is ended on record, and this one goes on.", file=sys.stderr)
+        for run_id in holders(instance, POOL):
+            print(
+                f"Run {run_id} is training; this one waits for it. If its process is gone, end it: make ui, Runs.",
+                file=sys.stderr,
+            )
         result = defs.resolve_job_def(job).execute_in_process(
-            instance=instance, partition_key=key, raise_on_error=False
+            instance=instance, partition_key=key, tags=LAUNCHED, raise_on_error=False
         )
         for event in result.get_step_failure_events():
             error = event.step_failure_data.error
@@ -35,14 +50,17 @@ def launch(key: str, job: str) -> bool:
 def main() -> None:
     """Register the round that the command line names, and run a job on it if one is named."""
     exit_with_parent()
-    match sys.argv[1:]:
-        case [key]:
-            register(key)
-        case [key, job]:
-            register(key)
-            sys.exit(0 if launch(key, job) else 1)
-        case _:
-            sys.exit("usage: python -m automation.launch ROUND [JOB]")
+    try:
+        match sys.argv[1:]:
+            case [key]:
+                register(key)
+            case [key, job]:
+                register(key)
+                sys.exit(0 if launch(key, job) else 1)
+            case _:
+                sys.exit("usage: python -m automation.launch ROUND [JOB]")
+    except AgentEvoError as error:
+        sys.exit(f"agent-evo: {error}")
 
 
 if __name__ == "__main__":
