@@ -6,9 +6,11 @@ import polars as pl
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.rounds.lineage import RoundFrames, lineage_edges
 from agent_evo_dagster.rounds.status import RoundStatus, optimization_status, sessions_of, training_status
+from agent_evo_dagster.skills.compile import compile_all
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, counts, numbers
 from resources.rounds import RoundsResource
+from resources.skill_bank import SkillBankResource
 
 GROUP = "rounds"
 
@@ -75,11 +77,13 @@ def round_status(  # one input per thing that it tells
 def lineage_archive(
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
+    skill_bank: SkillBankResource,
     segments: pl.DataFrame,
     session_findings: pl.DataFrame,
     training_findings: pl.DataFrame,
     skill_patches: pl.DataFrame,
     patch_decisions: pl.DataFrame,
+    training_config: pl.DataFrame,
     training_run: pl.DataFrame,
     skill_versions: pl.DataFrame,
 ) -> dg.MaterializeResult[pl.DataFrame]:
@@ -90,8 +94,10 @@ def lineage_archive(
         findings=pl.concat([session_findings, training_findings]),
         patches=skill_patches,
         decisions=patch_decisions,
+        training_config=training_config,
         training_run=training_run,
         skills=skill_versions,
+        skills_read={skill.name: skill.sha256 for skill in compile_all(skill_bank.read_by(manifest))},
     )
     edges = lineage_edges(manifest.key, manifest.bank_hash, frames)
     return dg.MaterializeResult(

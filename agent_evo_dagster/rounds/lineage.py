@@ -1,9 +1,9 @@
 """The lineage of a round as edges, followed both ways.
 
-checkpoint <- rollouts <- run <- config <- bank; skill <- patch <- finding <- segment <- event.
+checkpoint <- rollouts <- run <- config <- skill, bank; skill <- patch <- finding <- segment <- event, or run.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -28,7 +28,9 @@ class RoundFrames:
     patches: pl.DataFrame
     decisions: pl.DataFrame
     training_run: pl.DataFrame
-    skills: pl.DataFrame  # columns group, name, sha256, patches
+    training_config: pl.DataFrame
+    skills: pl.DataFrame  # columns group, name, sha256, patches: as the round left them
+    skills_read: Mapping[str, str]  # name -> sha256, as the round read them
 
 
 def lineage_edges(key: str, bank_hash: str, frames: RoundFrames) -> pl.DataFrame:
@@ -65,26 +67,44 @@ def _edges(key: str, bank_hash: str, frames: RoundFrames) -> Iterator[_Edge]:
     for segment, events in frames.segments.select("segment_id", "event_ids").iter_rows():
         yield from (("segment", segment, "event", event) for event in events)
     known = set(frames.segments["segment_id"])
-    for finding, evidence in frames.findings.select("finding_id", "evidence").iter_rows():
+    for finding, origin, evidence in frames.findings.select("finding_id", "origin", "evidence").iter_rows():
         kinds = (("segment" if item in known else "evidence", item) for item in evidence)
         yield from (("finding", finding, kind, item) for kind, item in kinds)
+        if origin == "training":
+            yield from (("finding", finding, "run", run) for run in frames.training_run["run_id"])
     for patch, findings in frames.patches.select("patch_id", "findings").iter_rows():
         yield from (("patch", patch, "finding", finding) for finding in findings)
     for patch, record in frames.decisions.select("patch_id", "record_hash").iter_rows():
         if record is not None:
             yield ("decision", record, "patch", patch)
     for name, sha256, patches in frames.skills.select("name", "sha256", "patches").iter_rows():
-        version = f"{name}@{sha256[:16]}"
+        version = _version(name, sha256)
         yield ("skill", version, "bank", bank_hash)
         yield from (("skill", version, "patch", patch) for patch in patches)
-    yield from _run_edges(key, bank_hash, frames.training_run)
+    yield from _config_edges(bank_hash, frames)
+    yield from _run_edges(key, frames.training_run)
 
 
-def _run_edges(key: str, bank_hash: str, training_run: pl.DataFrame) -> Iterator[_Edge]:
+def _config_edges(bank_hash: str, frames: RoundFrames) -> Iterator[_Edge]:
+    """The configuration comes from the skills whose settings it has, as the round read them."""
+    rows = frames.training_config.filter(pl.col("source") == "skill")
+    givers = sorted({origin.split("/")[0] for origin in rows["origin"]})
+    for config in frames.training_run["config_sha256"]:
+        yield ("config", config, "bank", bank_hash)
+        for name in givers:
+            version = _version(name, frames.skills_read[name])
+            yield ("config", config, "skill", version)
+            yield ("skill", version, "bank", bank_hash)
+
+
+def _version(name: str, sha256: str) -> str:
+    return f"{name}@{sha256[:16]}"
+
+
+def _run_edges(key: str, training_run: pl.DataFrame) -> Iterator[_Edge]:
     for run_id, config, checkpoint, init in training_run.select(
         "run_id", "config_sha256", "checkpoint_sha256", "init_sha256"
     ).iter_rows():
-        yield ("config", config, "bank", bank_hash)
         yield ("rollouts", f"{key}/rollouts", "run", run_id)
         yield ("run", run_id, "config", config)
         yield ("run", run_id, "checkpoint", init)
