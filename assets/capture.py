@@ -18,7 +18,7 @@ GROUP = "sessions"
         "hook_event_files",
         group_name=GROUP,
         kinds={"json"},
-        description="The spool: files of hook records that Claude Code sessions wrote. Rounds take slices of it.",
+        description="The spool: hook records that Claude Code sessions wrote. Rounds take slices of it.",
     )
 )
 def hook_event_files(spool: SpoolResource) -> Observations:

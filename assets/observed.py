@@ -20,6 +20,7 @@ def observed(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", dg.BetaWarning)
             make = dg.multi_observable_source_asset(name=spec.key.to_python_identifier(), specs=[owned])
-            return make(function)
+            source: dg.AssetsDefinition = make(function)
+        return source
 
     return decorate

@@ -24,9 +24,13 @@ from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 
 GROUP = "skills"
-VERSIONS = pl.Schema(
-    {"group": pl.String, "name": pl.String, "sha256": pl.String, "patches": pl.List(pl.String)}
-)
+_VERSION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "group": pl.String,
+    "name": pl.String,
+    "sha256": pl.String,
+    "patches": pl.List(pl.String),
+}
+VERSIONS = pl.Schema(_VERSION_COLUMNS)
 COMPILED = pl.Schema({"sha256": pl.String, "text": pl.String})
 
 

@@ -1,5 +1,6 @@
 """Selections of the graph that run together. Not when they run."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -15,7 +16,7 @@ ADOPT = "adopt"
 # The training worker is heavy: one run that trains at a time (see the run queue in dagster.yaml).
 TRAINS = {"agent_evo/trains": "true"}
 # The logger of automation.console instead of Dagster's own, which tells each event.
-CONSOLE = {"loggers": {"console": {"config": {}}}}
+CONSOLE: Mapping[str, object] = {"loggers": {"console": {"config": {}}}}
 
 
 def build_jobs() -> "list[UnresolvedAssetJobDefinition]":

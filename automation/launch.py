@@ -34,7 +34,7 @@ def launch(key: str, job: str) -> bool:
             print(f"Run {run_id} was killed; it is ended on record, and this one goes on.", file=sys.stderr)
         for run_id in holders(instance, POOL):
             print(
-                f"Run {run_id} is training; this one waits for it. If its process is gone, end it: make ui, Runs.",
+                f"Run {run_id} is training; this one waits. If its process is gone, end it: make ui.",
                 file=sys.stderr,
             )
         result = defs.resolve_job_def(job).execute_in_process(
