@@ -1,63 +1,79 @@
-"""The closed loop over seeds: three rounds with the gate, with frozen skills, and with a learning rate of 0.
+"""The closed loop over seeds: rounds with the gate, with frozen skills, and with a learning rate of 0.
 
-`python -m benchmarks.closed_loop [--seeds 5] [--arms gated,frozen,zero] [--home DIR]` runs the commands
-that a person types, each arm and seed in a home of its own, and reads the evaluations that the rounds stored.
-A home that has its three rounds is not run again. Takes about 40 minutes on two cores.
+`python -m benchmarks.closed_loop [--seeds 0-4] [--arms gated,frozen,zero] [--home DIR] [--jobs 2]` runs the
+commands that a person types, each arm and seed in a home of its own, and reads what the rounds stored. A home
+that has its rounds is not run again. Exit code 1: a goal was missed. Takes about half an hour on two cores.
 """
 
 import argparse
-import json
-import os
-import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from benchmarks.closed_loop_figures import ROUNDS, Trial, read_trial, show, summary
-
-PROJECT = Path(__file__).resolve().parent.parent
-# What each arm adds to `agent-evo rounds run`, and to its environment.
-ARMS: Mapping[str, tuple[Sequence[str], Mapping[str, str]]] = {
-    "gated": ((), {"AGENT_EVO_POLICY": "auto"}),
-    "frozen": ((), {"AGENT_EVO_POLICY": "manual"}),  # patches wait, so the skills stay as they are
-    "zero": (("--set", "learning_rate=0"), {"AGENT_EVO_POLICY": "auto"}),
-}
+from agent_evo_dagster.errors import AgentEvoError
+from benchmarks.closed_loop_figures import goals
+from benchmarks.closed_loop_homes import ARMS, PROJECT, Home, code_hash, fill
+from benchmarks.closed_loop_report import json_line, table
+from benchmarks.closed_loop_trials import Trial, read_trial
 
 
-def command(home: Path, environment: Mapping[str, str], *words: str) -> None:
-    """Run one `agent-evo` command on a home.
+def seed_list(text: str) -> list[int]:
+    """Seeds from `0-4`, `0,2` or both.
 
     Raises:
-        CalledProcessError: it failed.
+        ValueError: neither a number nor a range.
     """
-    start = [sys.executable, "-c", "from agent_evo_dagster.cli.main import main; main()", *words]
-    variables = {**os.environ, **environment, "AGENT_EVO_HOME": str(home), "AGENT_EVO_PROJECT": str(PROJECT)}
-    subprocess.run(start, env=variables, cwd=PROJECT, check=True, stdout=sys.stderr)
+    ranges = [part.partition("-") for part in text.split(",")]
+    return sorted({seed for low, _, high in ranges for seed in range(int(low), int(high or low) + 1)})
 
 
-def run_trial(home: Path, arm: str, seed: int) -> Trial:
-    """Run the rounds of one arm and seed, unless the home has them, and read what they stored."""
-    options, environment = ARMS[arm]
-    if not (home / "rounds" / ROUNDS[-1] / "status.json").is_file():
-        command(home, environment, "import", str(PROJECT / "samples"))
-        command(home, environment, "rounds", "run", "--count", "3", "--seed", str(seed), *options)
-    return read_trial(home, arm, seed)
+def arm_list(text: str) -> list[str]:
+    """Arms by name.
+
+    Raises:
+        ValueError: an arm that does not exist.
+    """
+    names = text.split(",")
+    if unknown := [name for name in names if name not in ARMS]:
+        raise ValueError(f"there is no arm {', '.join(unknown)}; the arms are {', '.join(ARMS)}")
+    return names
+
+
+def run(base: Path, arms: Sequence[str], seeds: Sequence[int], rounds: int, jobs: int) -> list[Trial]:
+    """Fill the home of every arm and seed, `jobs` at a time, and read them."""
+    code = code_hash()
+    homes = [Home(base, arm, seed) for seed in seeds for arm in arms]
+
+    def finish(home: Home) -> None:
+        seconds = fill(home, rounds, code)
+        print(f"{home.path.name}: {rounds} rounds in {seconds:.0f} s, log {home.log}", file=sys.stderr)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        for done in [pool.submit(finish, home) for home in homes]:
+            done.result()
+    ordered = sorted(homes, key=lambda home: (arms.index(home.arm), home.seed))
+    return [read_trial(home.path, home.arm, home.seed, rounds) for home in ordered]
 
 
 def main() -> None:
     """Run every arm and seed; print a table and, last, the figures as one JSON line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=5, help="how many seeds, from 0")
-    parser.add_argument("--arms", default=",".join(ARMS), help="which of " + ", ".join(ARMS))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--seeds", type=seed_list, default=seed_list("0-4"), help="such as 0-4 or 0,2")
+    parser.add_argument("--arms", type=arm_list, default=list(ARMS), help="of " + ",".join(ARMS))
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--home", type=Path, default=PROJECT / ".agent_evo" / "closed_loop")
+    parser.add_argument("--jobs", type=int, default=2, help="homes at a time")
     asked = parser.parse_args()
-    trials = [
-        run_trial(asked.home.resolve() / f"{arm}-{seed}", arm, seed)
-        for seed in range(asked.seeds)
-        for arm in asked.arms.split(",")
-    ]
-    print(show(trials))
-    print(json.dumps(summary(trials), sort_keys=True))
+    try:
+        trials = run(asked.home.resolve(), asked.arms, asked.seeds, asked.rounds, asked.jobs)
+    except AgentEvoError as error:
+        sys.exit(f"closed_loop: {error}")
+    print(table(trials))
+    print(json_line(trials, code_hash()))
+    sys.exit(0 if all(goal.met for goal in goals(trials)) else 1)
 
 
 if __name__ == "__main__":

@@ -1,108 +1,126 @@
-"""The figures of the closed loop: accuracy by round, differences with intervals. Runs nothing."""
+"""The figures of the closed loop over seeds, and what is asked of them. No reading, no printing.
 
-import json
+The interval of one seed is over tasks, paired. Over seeds, both are resampled: all seeds share their tasks.
+"""
+
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import Literal
 
-import polars as pl
+from agent_evo_dagster.evaluation.intervals import Interval, crossed_bootstrap, paired_bootstrap
+from benchmarks.closed_loop_trials import Judged, Trial
 
-from agent_evo_dagster.evaluation.intervals import Interval, mean_interval, paired_bootstrap
-from agent_evo_dagster.warehouse import Warehouse
-
-ROUNDS = ("round-0001", "round-0002", "round-0003")
+SHARE = 0.8  # of the seeds: at least 4 of 5
+Mode = Literal["sampled", "greedy"]
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
-    """Three rounds of one arm with one seed; accuracies are means over the tasks of the report split."""
+class Goal:
+    """One thing that is asked of the loop, and what was found."""
 
-    arm: str
-    seed: int
-    start: float  # sampled accuracy before round 1
-    sampled: tuple[float, ...]  # sampled accuracy after each round
-    greedy: tuple[float, ...]
-    rise: Interval  # sampled accuracy after round 3 minus after round 1, paired by task
-    gain: Interval  # sampled accuracy after round 3 minus before round 1, paired by task
-    learning_rates: tuple[float, ...]  # that each round trained with
-    verdicts: tuple[str, ...]  # of the gate, over all rounds
+    name: str
+    asked: str
+    found: str
+    met: bool
 
 
-def task_accuracy(evaluation: pl.DataFrame, policy: str, mode: str = "sampled") -> list[float]:
-    """Accuracy of each task, in the order of task ids."""
-    rows = evaluation.filter((pl.col("policy") == policy) & (pl.col("mode") == mode))
-    tasks = rows.group_by("task_id").agg(pl.col("correct").cast(pl.Float64).mean()).sort("task_id")
-    return tasks["correct"].to_list()
+def accuracy(trials: Sequence[Trial], stage: int, mode: Mode = "sampled") -> Interval:
+    """Held-out accuracy at a stage (0: the start, n: after round n), over seeds and tasks."""
+    return crossed_bootstrap([scores(trial, mode)[stage] for trial in trials])
 
 
-def read_trial(home: Path, arm: str, seed: int) -> Trial:
-    """What three finished rounds stored."""
-    warehouse = Warehouse(home / "warehouse")
-    scores = [warehouse.read(("policy_evaluation",), key) for key in ROUNDS]
-    configs = [warehouse.read(("training_config",), key) for key in ROUNDS]
-    verdicts = [warehouse.read(("patch_evaluation",), key)["verdict"].to_list() for key in ROUNDS]
-    start, after = task_accuracy(scores[0], "before"), [task_accuracy(one, "after") for one in scores]
-    return Trial(
-        arm=arm,
-        seed=seed,
-        start=_mean(start),
-        sampled=tuple(map(_mean, after)),
-        greedy=tuple(_mean(task_accuracy(one, "after", "greedy")) for one in scores),
-        rise=paired_bootstrap(after[0], after[2]),
-        gain=paired_bootstrap(start, after[2]),
-        learning_rates=tuple(_learning_rate(config) for config in configs),
-        verdicts=tuple(verdict for found in verdicts for verdict in found),
+def change(trial: Trial, first: int, last: int = -1, mode: Mode = "sampled") -> Interval:
+    """Accuracy at the stage `last` minus that at `first`, paired over tasks."""
+    return paired_bootstrap(scores(trial, mode)[first], scores(trial, mode)[last])
+
+
+def change_over_seeds(
+    trials: Sequence[Trial], first: int, last: int = -1, mode: Mode = "sampled"
+) -> Interval:
+    """The same, over seeds and tasks."""
+    pairs = [(scores(trial, mode)[first], scores(trial, mode)[last]) for trial in trials]
+    return crossed_bootstrap([_minus(old, new) for old, new in pairs])
+
+
+def advantage(trials: Sequence[Trial], others: Sequence[Trial], stage: int = -1) -> Interval:
+    """Sampled accuracy of `trials` minus that of `others`, paired over tasks for each seed that both have."""
+    pairs = [(trial, other) for trial in trials for other in others if trial.seed == other.seed]
+    return crossed_bootstrap([_minus(other.sampled[stage], trial.sampled[stage]) for trial, other in pairs])
+
+
+def scores(trial: Trial, mode: Mode) -> tuple[tuple[float, ...], ...]:
+    """Accuracy of each task by stage."""
+    return trial.sampled if mode == "sampled" else trial.greedy
+
+
+def adopted(trial: Trial) -> list[Judged]:
+    """The patches that were approved, and that the next round trained with."""
+    later = [patch for patch in trial.patches if patch.round < len(trial.settings)]
+    return [patch for patch in later if patch.decision == "approve" and _trained_with(trial, patch)]
+
+
+def goals(trials: Sequence[Trial]) -> list[Goal]:
+    """What is asked of the arms that were run."""
+    gated, frozen, zero = (of_arm(trials, arm) for arm in ("gated", "frozen", "zero"))
+    found = [_rises(gated), _adopts(gated)] if gated else []
+    found += [_stays(zero)] if zero else []
+    return found + ([_same_start(gated, frozen)] if gated and frozen else [])
+
+
+def of_arm(trials: Sequence[Trial], arm: str) -> list[Trial]:
+    """The trials of one arm, in order of seeds."""
+    return sorted((trial for trial in trials if trial.arm == arm), key=lambda trial: trial.seed)
+
+
+def _rises(gated: Sequence[Trial]) -> Goal:
+    risen, needed = sum(change(trial, 1).low > 0 for trial in gated), math.ceil(SHARE * len(gated))
+    return Goal(
+        "accuracy_rises",
+        f"accuracy rises from round 1 to the last beyond its interval, in {needed} of {len(gated)} seeds",
+        f"{risen} of {len(gated)}",
+        risen >= needed,
     )
 
 
-def summary(trials: Sequence[Trial]) -> dict[str, Any]:
-    """Per arm: every seed, how many rose from round 1 to round 3, and the means over seeds with intervals."""
-    arms = dict.fromkeys(trial.arm for trial in trials)
-    return {
-        "benchmark": "closed_loop",
-        "arms": {arm: _arm([t for t in trials if t.arm == arm]) for arm in arms},
-    }
+def _adopts(gated: Sequence[Trial]) -> Goal:
+    seeds, needed = sum(bool(adopted(trial)) for trial in gated), math.ceil(SHARE * len(gated))
+    return Goal(
+        "patch_is_trained_with",
+        f"the next round trains with an accepted and approved patch, in {needed} of {len(gated)} seeds",
+        f"{seeds} of {len(gated)}",
+        seeds >= needed,
+    )
 
 
-def show(trials: Sequence[Trial]) -> str:
-    """The trials as a table of plain text."""
-    lines = [
-        f"{'arm':8}{'seed':>5}{'start':>7}{'r1':>7}{'r2':>7}{'r3':>7}  rise r1 to r3          learning rates"
-    ]
-    for trial in trials:
-        accuracies = "".join(f"{value:7.3f}" for value in (trial.start, *trial.sampled))
-        rates = " ".join(f"{rate:g}" for rate in trial.learning_rates)
-        lines.append(f"{trial.arm:8}{trial.seed:5}{accuracies}  {_shown(trial.rise):22} {rates}")
-    return "\n".join(lines)
+def _stays(zero: Sequence[Trial]) -> Goal:
+    intervals = [change(trial, 0) for trial in zero]
+    still = sum(one.low <= 0 <= one.high for one in intervals)
+    changed = sum(trial.weights_changed for trial in zero)
+    return Goal(
+        "control_stays",
+        "with a learning rate of 0: no weight changes, and each seed's interval from the start holds 0",
+        f"{changed} of {sum(trial.weights for trial in zero)} weights changed; {still} of {len(zero)} hold 0",
+        changed == 0 and still == len(zero),
+    )
 
 
-def _arm(trials: Sequence[Trial]) -> dict[str, Any]:
-    return {
-        "seeds": len(trials),
-        "rose_from_round_1_to_3": sum(trial.rise.mean > 0 for trial in trials),
-        "rose_beyond_interval": sum(trial.rise.low > 0 for trial in trials),
-        "rise": _interval(mean_interval([trial.rise.mean for trial in trials])),
-        "gain": _interval(mean_interval([trial.gain.mean for trial in trials])),
-        "largest_gain_of_a_seed": max(abs(trial.gain.mean) for trial in trials),
-        "sampled_accuracy": [[trial.start, *trial.sampled] for trial in trials],
-        "greedy_accuracy": [list(trial.greedy) for trial in trials],
-        "learning_rates": [list(trial.learning_rates) for trial in trials],
-        "verdicts": [list(trial.verdicts) for trial in trials],
-    }
+def _same_start(gated: Sequence[Trial], frozen: Sequence[Trial]) -> Goal:
+    """Before the first patch can act, the two arms are one run."""
+    pairs = [(one, other) for one in gated for other in frozen if one.seed == other.seed]
+    same = sum(one.checkpoints[1] == other.checkpoints[1] for one, other in pairs)
+    return Goal(
+        "arms_share_round_1",
+        "gated and frozen have the same checkpoint after round 1, bit for bit",
+        f"{same} of {len(pairs)}",
+        same == len(pairs),
+    )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _trained_with(trial: Trial, patch: Judged) -> bool:
+    following = trial.settings[patch.round]  # rounds count from 1: this is the next one
+    return all(following[name] == new for name, (_, new) in patch.settings.items())
 
 
-def _learning_rate(config: pl.DataFrame) -> float:
-    return float(json.loads(config.filter(pl.col("name") == "learning_rate")["value"][0]))
-
-
-def _interval(interval: Interval) -> list[float]:
-    return [round(value, 4) for value in (interval.mean, interval.low, interval.high)]
-
-
-def _shown(interval: Interval) -> str:
-    return f"{interval.mean:+.3f} [{interval.low:+.3f}, {interval.high:+.3f}]"
+def _minus(before: Sequence[float], after: Sequence[float]) -> list[float]:
+    return [new - old for old, new in zip(before, after, strict=True)]

@@ -48,7 +48,7 @@ def summarise(evaluation: pl.DataFrame) -> pl.DataFrame:
     Raises:
         EvaluationError: a reward or a verdict is missing or not finite.
     """
-    tasks = _task_means(evaluation)
+    tasks = task_means(evaluation)
     rows = [_summary_row(policy, mode, group) for (policy, mode), group in _groups(tasks, "policy", "mode")]
     return pl.DataFrame(rows, schema=SUMMARY_SCHEMA, orient="row")
 
@@ -66,7 +66,7 @@ def difference(evaluation: pl.DataFrame, *, before: str = "before", after: str =
     Raises:
         EvaluationError: the two policies were not scored on the same tasks, or a score is not finite.
     """
-    tasks = _task_means(evaluation.filter(pl.col("policy").is_in([before, after])))
+    tasks = task_means(evaluation.filter(pl.col("policy").is_in([before, after])))
     rows: list[tuple[str | int | float, ...]] = []
     for (mode,), group in _groups(tasks, "mode"):
         old, new = (group.filter(pl.col("policy") == policy) for policy in (before, after))
@@ -94,7 +94,7 @@ def pass_table(evaluation: pl.DataFrame, ks: tuple[int, ...]) -> pl.DataFrame:
     Raises:
         EvaluationError: a task has fewer than k rollouts.
     """
-    tasks = _task_means(evaluation)
+    tasks = task_means(evaluation)
     rows: list[tuple[str | int | float, ...]] = []
     for (policy, mode), group in _groups(tasks, "policy", "mode"):
         counts = group.select("rollouts", "solved").rows()
@@ -112,7 +112,7 @@ def pass_table(evaluation: pl.DataFrame, ks: tuple[int, ...]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _task_means(evaluation: pl.DataFrame) -> pl.DataFrame:
+def task_means(evaluation: pl.DataFrame) -> pl.DataFrame:
     """Policy, mode, task_id, rollouts, solved, accuracy and reward, one row a task, sorted."""
     bad = evaluation.filter(~pl.col("reward").is_finite().fill_null(False) | pl.col("correct").is_null())
     if bad.height:

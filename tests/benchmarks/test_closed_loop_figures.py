@@ -1,54 +1,90 @@
-"""The figures of the closed loop, from evaluations whose answers are known."""
+"""The figures of the closed loop over seeds, and its goals."""
 
 import json
-from pathlib import Path
+from dataclasses import replace
 
-import polars as pl
+import pytest
 
-from agent_evo_dagster.warehouse import Warehouse
-from benchmarks.closed_loop_figures import ROUNDS, read_trial, show, summary
-
-
-def evaluation(before: int, after: int) -> pl.DataFrame:
-    """Ten tasks, two rollouts each; the first tasks are right."""
-    rows = [
-        (policy, mode, f"t{task}", task < right)
-        for policy, right in (("before", before), ("after", after))
-        for mode in ("sampled", "sampled", "greedy")
-        for task in range(10)
-    ]
-    return pl.DataFrame(rows, schema=["policy", "mode", "task_id", "correct"], orient="row")
+from benchmarks.closed_loop_figures import (
+    accuracy,
+    adopted,
+    advantage,
+    change,
+    change_over_seeds,
+    goals,
+)
+from benchmarks.closed_loop_report import json_line, table
+from tests.benchmarks.trials import FAST, RAISED, SLOW, trial
 
 
-def stored(home: Path, accuracies: list[tuple[int, int]]) -> None:
-    store = Warehouse(home / "warehouse")
-    for key, (before, after) in zip(ROUNDS, accuracies, strict=True):
-        store.write(("policy_evaluation",), key, evaluation(before, after))
-        config = pl.DataFrame({"name": ["learning_rate"], "value": ["2e-05"]})
-        store.write(("training_config",), key, config)
-        store.write(("patch_evaluation",), key, pl.DataFrame({"verdict": ["accept"]}))
+def goal(trials, name):
+    return next(one for one in goals(trials) if one.name == name)
 
 
-def test_a_trial_tells_accuracy_by_round_and_the_paired_rise(tmp_path: Path) -> None:
-    stored(tmp_path, [(1, 2), (2, 4), (4, 7)])
-    trial = read_trial(tmp_path, "gated", 0)
-    assert (trial.start, trial.sampled) == (0.1, (0.2, 0.4, 0.7))
-    assert (round(trial.rise.mean, 9), round(trial.gain.mean, 9)) == (0.5, 0.6)
-    assert 0 < trial.rise.low < 0.5 < trial.rise.high <= 1
-    assert trial.learning_rates == (2e-5, 2e-5, 2e-5)
+def test_a_change_is_paired_over_the_tasks_of_a_seed():
+    rise = change(trial(), 1)
+    assert rise.n == 20
+    assert rise.mean == pytest.approx(0.5)
+    assert 0 < rise.low < 0.5 < rise.high
 
 
-def test_a_control_that_stays_where_it_started_has_no_gain(tmp_path: Path) -> None:
-    stored(tmp_path, [(3, 3)] * 3)
-    trial = read_trial(tmp_path, "zero", 0)
-    assert (trial.gain.mean, trial.gain.low, trial.gain.high) == (0, 0, 0)
+def test_an_interval_over_seeds_is_wider_where_seeds_disagree():
+    alike = [trial(seed=seed, solved=(2, 4, 9, 14)) for seed in range(5)]
+    apart = [trial(seed=seed, solved=(2, 4, 9, last)) for seed, last in enumerate((4, 9, 14, 19, 20))]
+    narrow, wide = change_over_seeds(alike, 1), change_over_seeds(apart, 1)
+    assert wide.high - wide.low > narrow.high - narrow.low
+    assert accuracy(alike, 3).mean == pytest.approx(0.7)
 
 
-def test_the_summary_counts_the_seeds_that_rose_and_is_one_json_line(tmp_path: Path) -> None:
-    for seed, third in enumerate((7, 1)):
-        stored(tmp_path / str(seed), [(1, 2), (2, 4), (4, third)])
-    trials = [read_trial(tmp_path / str(seed), "gated", seed) for seed in range(2)]
-    figures = summary(trials)["arms"]["gated"]
-    assert (figures["seeds"], figures["rose_from_round_1_to_3"]) == (2, 1)
-    assert "\n" not in json.dumps(summary(trials))
-    assert len(show(trials).splitlines()) == 3
+def test_an_advantage_pairs_the_seeds_that_both_arms_have():
+    gated = [trial(seed=seed, solved=(2, 4, 9, 14)) for seed in (0, 1)]
+    frozen = [trial("frozen", seed=seed, solved=(2, 4, 6, 8)) for seed in (1, 2)]
+    assert advantage(gated, frozen).mean == pytest.approx(0.3)
+
+
+def test_a_patch_counts_as_trained_with_only_where_the_next_round_has_its_value():
+    assert adopted(trial()) == [RAISED]
+    assert adopted(trial(settings=(SLOW, SLOW, SLOW))) == []
+    assert adopted(trial(patches=[replace(RAISED, decision="wait")])) == []
+    assert adopted(trial(patches=[replace(RAISED, round=3)])) == []  # no round follows
+
+
+def test_a_rise_within_the_interval_does_not_count_and_one_seed_of_five_may_fail():
+    hardly = [trial(seed=0, solved=(2, 9, 9, 10))]
+    surely = [trial(seed=seed) for seed in range(1, 5)]
+    assert goal([*hardly, *surely], "accuracy_rises").met
+    assert not goal([*hardly, *surely[1:], trial(seed=1, solved=(2, 9, 9, 8))], "accuracy_rises").met
+
+
+def test_the_control_must_keep_every_weight_and_stay_where_it_started():
+    still = trial("zero", solved=(4, 4, 4, 4), settings=[{"learning_rate": 0}] * 3, weights_changed=0)
+    assert goal([still], "control_stays").met
+    assert not goal([still, trial("zero", 1, solved=(4, 4, 4, 4), weights_changed=1)], "control_stays").met
+    assert not goal([still, trial("zero", 1, solved=(4, 4, 9, 14), weights_changed=0)], "control_stays").met
+
+
+def test_arms_that_differ_before_the_first_patch_can_act_are_found():
+    frozen = trial("frozen", settings=(SLOW, SLOW, SLOW))
+    assert goal([trial(), frozen], "arms_share_round_1").met
+    assert not goal(
+        [trial(settings=(FAST, FAST, FAST), checkpoints="bxyz"), frozen], "arms_share_round_1"
+    ).met
+
+
+def test_the_last_line_is_json_and_the_table_shows_each_trial_and_goal():
+    trials = [trial(), trial("zero", solved=(4, 4, 4, 4), patches=(), weights_changed=0)]
+    figures = json.loads(json_line(trials, "c0de"))
+    assert "\n" not in json_line(trials, "c0de")
+    assert figures["passed"]
+    assert figures["arms"]["gated"]["seeds"]["0"]["accuracy"] == [0.1, 0.2, 0.45, 0.7]
+    assert figures["arms"]["gated"]["seeds"]["0"]["patches"][0]["trained_with"]
+    shown = table(trials)
+    assert "learning_rate 2e-05 -> 0.0001: +0.100 [+0.050, +0.150], accept, approve" in shown
+    assert shown.count("met   ") == 3
+    assert "MISSED" not in shown
+
+
+def test_a_missed_goal_is_said_in_the_table_and_in_the_json():
+    trials = [trial(solved=(4, 4, 4, 4))]
+    assert "MISSED" in table(trials)
+    assert not json.loads(json_line(trials, "c0de"))["passed"]
