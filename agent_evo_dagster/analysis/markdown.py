@@ -35,7 +35,7 @@ def render_markdown(page: Page) -> str:
         *_section("The policy", page.policy),
         *_section("What it ran with, and what it cost", page.provenance),
         _bullets(f"{plain(name)}: {plain(value)}" for name, value in page.facts),
-        "## Look and repeat",
+        "## Look, repeat, undo",
         _bullets(f"{plain(what)}: {code(command)}" for what, command in page.commands),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

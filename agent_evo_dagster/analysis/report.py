@@ -102,7 +102,7 @@ def build_page(inputs: ReportInputs) -> Page:
             provenance.settings_table(inputs.settings),
             provenance.hash_table(inputs.checkpoints, inputs.compiled),
         ),
-        commands=provenance.commands(inputs.round_key),
+        commands=provenance.commands(inputs.round_key, patches),
     )
 
 

@@ -1,8 +1,6 @@
 """`agent-evo skills`: compile, compare and list the skills of a bank, for people and for CI."""
 
-import difflib
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +8,8 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from agent_evo_dagster.cli.project import project_root, settings_of
+from agent_evo_dagster.cli import skill_history
+from agent_evo_dagster.cli.skill_options import Bank, opened, print_difference
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.skills.bank import SkillBank
@@ -20,9 +19,8 @@ NOT_CURRENT = 3  # exit code where files and bank differ; 1 is a refusal, 2 a wr
 _COLOURS = {"current": "green", "stale": "yellow", "missing": "yellow", "edited": "magenta", "invalid": "red"}
 
 app = typer.Typer(no_args_is_help=True, help="The skills of the bank: compile, diff, status.")
-Bank = Annotated[
-    Path | None, typer.Option("--bank", help="Folder of the bank; default: the one that rounds use.")
-]
+app.command("versions")(skill_history.list_versions)
+app.command("rollback")(skill_history.rollback)
 Skill = Annotated[str | None, typer.Argument(help="One skill.")]
 Group = Annotated[str | None, typer.Option("--group", help="All skills of one group.")]
 All = Annotated[bool, typer.Option("--all", help="All skills.")]
@@ -37,20 +35,20 @@ def compile_(
     bank: Bank = None,
 ) -> None:
     """Write the SKILL.md of one skill, a group or all: all or nothing, and only what changed."""
-    raise typer.Exit(compile_selected(_opened(bank), skill, group, everything=everything, dry_run=dry_run))
+    raise typer.Exit(compile_selected(opened(bank), skill, group, everything=everything, dry_run=dry_run))
 
 
 @app.command()
 def diff(skill: Skill = None, group: Group = None, everything: All = False, bank: Bank = None) -> None:
     """Show what compiling would change; exit 3 where it would. Without a skill or group: all."""
     everything = everything or (skill is None and group is None)
-    raise typer.Exit(print_diff(_opened(bank), skill, group, everything=everything))
+    raise typer.Exit(print_diff(opened(bank), skill, group, everything=everything))
 
 
 @app.command()
 def status(bank: Bank = None) -> None:
     """Show how each SKILL.md compares with the bank; exit 3 where one is not current."""
-    raise typer.Exit(print_states(_opened(bank)))
+    raise typer.Exit(print_states(opened(bank)))
 
 
 def compile_selected(
@@ -60,10 +58,11 @@ def compile_selected(
     names = selected(bank, skill, group, everything=everything)
     if dry_run:
         writes = output_writes(bank, [compile_skill(bank, name) for name in names])
-        paths = [(bank.path if write.root == "bank" else bank.project) / write.path for write in writes]
-        _print_paths("would write", paths, len(names))
+        _print_outputs("would write", [write.path for write in writes if write.root == "project"], len(names))
         return 0
-    _print_paths("wrote", write_skills(bank, names).written, len(names))
+    written = write_skills(bank, names).written
+    outputs = [path for path in written if not path.is_relative_to(bank.path)]
+    _print_outputs("wrote", [path.relative_to(bank.project).as_posix() for path in outputs], len(names))
     return 0
 
 
@@ -75,12 +74,8 @@ def print_diff(bank: SkillBank, skill: str | None, group: str | None, *, everyth
         compiled = compile_skill(bank, name)
         held = compiled.output.read_bytes().decode(errors="replace") if compiled.output.is_file() else ""
         label = bank.ref(name).output
-        lines = difflib.unified_diff(
-            held.split("\n"), compiled.text.split("\n"), f"{label} (on disk)", f"{label} (bank)", lineterm=""
-        )
-        for line in lines:
-            changed = True
-            console.print(Text(visible(line.rstrip("\r")), style=_line_style(line)))
+        changed = changed or held != compiled.text
+        print_difference(console, held, compiled.text, f"{label} (on disk)", f"{label} (bank)")
     if not changed:
         console.print("no difference")
     return NOT_CURRENT if changed else 0
@@ -128,22 +123,10 @@ def selected(bank: SkillBank, skill: str | None, group: str | None, *, everythin
     return names
 
 
-def _opened(path: Path | None) -> SkillBank:
-    """The bank that was asked for, or the one that rounds use."""
-    return SkillBank.open(path if path is not None else settings_of(project_root()).bank_path)
-
-
-def _print_paths(verb: str, paths: Sequence[Path], count: int) -> None:
-    """One line a file, then how many skills are current."""
+def _print_outputs(verb: str, paths: Sequence[str], count: int) -> None:
+    """One line a SKILL.md, relative to the project; or that all are current."""
     console = Console(soft_wrap=True)
     for path in paths:
         console.print(Text(f"{verb} {path}"))
     if not paths:
         console.print(f"{count} skills are current; nothing to write")
-
-
-def _line_style(line: str) -> str:
-    """The colour of one line of a unified diff."""
-    if line.startswith(("+++", "---")):
-        return "bold"
-    return {"+": "green", "-": "red", "@": "cyan"}.get(line[:1], "")

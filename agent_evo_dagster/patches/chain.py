@@ -103,6 +103,19 @@ def writing(path: Path) -> Iterator[Writer]:
         os.close(descriptor)
 
 
+def append_once(path: Path, payload: Mapping[str, object]) -> Entry:
+    """Append `payload` unless a line of `path` says exactly that; gives back the line.
+
+    Raises:
+        DecisionError: the file is not whole.
+    """
+    with writing(path) as writer:
+        for entry in reversed(writer.chain.entries):
+            if {key: value for key, value in entry.items() if key not in ("prev", "hash")} == payload:
+                return entry
+        return writer.append(payload)
+
+
 def _verified(data: bytes, path: Path) -> Chain:
     *lines, torn = data.split(b"\n")
     entries: list[Entry] = []

@@ -90,7 +90,7 @@ def approve(
             f"{patch.id} cannot be approved like this: the gate {found}. "
             f"Reject it, or approve it against the gate, on record, with --override."
         )
-    record = _record(patch, "approve", gate, by=_person(by), reason=_reason(reason), at=at)
+    record = _record(patch, "approve", gate, by=person(by), reason=reason_given(reason), at=at)
     return ledger.decide(record.model_copy(update={"override": against}))
 
 
@@ -102,7 +102,7 @@ def reject(
     Raises:
         DecisionError: it was decided otherwise.
     """
-    return ledger.decide(_record(patch, "reject", gate, by=_person(by), reason=_reason(reason), at=at))
+    return ledger.decide(_record(patch, "reject", gate, by=person(by), reason=reason_given(reason), at=at))
 
 
 def require_approved(ledger: Ledger, patch: Patch) -> DecisionRecord:
@@ -158,8 +158,12 @@ def _same_bytes(record: DecisionRecord, patch: Patch) -> None:
         )
 
 
-def _person(name: str) -> str:
-    """A name that can stand in the record, and is not a policy's."""
+def person(name: str) -> str:
+    """A name that can stand in the record, and is not a policy's.
+
+    Raises:
+        DecisionError: it is not.
+    """
     plain = name.strip()
     if not plain or len(plain) > 200 or plain.casefold().startswith(_POLICY) or _has_controls(plain):
         raise DecisionError(
@@ -169,7 +173,12 @@ def _person(name: str) -> str:
     return plain
 
 
-def _reason(text: str) -> str:
+def reason_given(text: str) -> str:
+    """A reason that can stand in the record.
+
+    Raises:
+        DecisionError: empty, too long, or with characters that drive a terminal.
+    """
     plain = text.strip()
     if not plain or len(plain) > 2000 or _has_controls(plain.replace("\n", "")):
         raise DecisionError(

@@ -19,12 +19,13 @@ from agent_evo_dagster.patches.records import (
     DecisionRecord,
     Record,
     RollbackRecord,
+    payload,
     read_record,
 )
 
 Verdicts: TypeAlias = dict[str, DecisionRecord]  # patch id -> its decision
 
-_R = TypeVar("_R", DecisionRecord, AdoptionRecord, RollbackRecord)
+_R = TypeVar("_R", DecisionRecord, AdoptionRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,14 @@ class Ledger:
         """The last adoption of a patch that was not rolled back."""
         return _adopted(self.records(), patch_id)
 
+    def rollback(self, patch_id: str) -> RollbackRecord | None:
+        """The rollback that last took a patch out, unless it is back since."""
+        found: RollbackRecord | None = None
+        for record in self.records():
+            if isinstance(record, RollbackRecord) and patch_id in (*record.removed, *record.restored):
+                found = record if patch_id in record.removed else None
+        return found
+
     def decide(self, wanted: DecisionRecord) -> DecisionRecord:
         """Record a decision; the same one again gives back the record that stands.
 
@@ -90,23 +99,6 @@ class Ledger:
             )
             return standing or _append(writer, record)
 
-    def record_rollback(self, patch_id: str, *, by: str, reason: str, at: datetime) -> RollbackRecord:
-        """Record that an adopted patch was taken out of the bank.
-
-        Raises:
-            DecisionError: it is not adopted.
-        """
-        with writing(self.path) as writer:
-            standing = _adopted(self._typed(writer.chain), patch_id)
-            if standing is None:
-                raise DecisionError(
-                    f"{patch_id} is not adopted by {self.path}: there is nothing to roll back."
-                )
-            record = RollbackRecord(
-                patch_id=patch_id, at=at, adoption_hash=standing.hash, by=by, reason=reason
-            )
-            return _append(writer, record)
-
     def _typed(self, chain: Chain) -> tuple[Record, ...]:
         records: list[Record] = []
         for number, entry in enumerate(chain.entries, start=1):
@@ -121,17 +113,21 @@ class Ledger:
 
 
 def _append(writer: Writer, record: _R) -> _R:
-    entry = writer.append(record.model_dump(mode="json", exclude={"prev", "hash"}))
+    entry = writer.append(payload(record))
     return type(record).model_validate(entry)
 
 
 def _adopted(records: tuple[Record, ...], patch_id: str) -> AdoptionRecord | None:
+    """The adoption in force: a rollback ends it, and one that puts the patch back renews it."""
+    last: AdoptionRecord | None = None
     standing: AdoptionRecord | None = None
     for record in records:
-        if record.patch_id == patch_id and isinstance(record, AdoptionRecord):
-            standing = record
-        elif record.patch_id == patch_id and isinstance(record, RollbackRecord):
+        if isinstance(record, AdoptionRecord) and record.patch_id == patch_id:
+            last = standing = record
+        elif isinstance(record, RollbackRecord) and patch_id in record.removed:
             standing = None
+        elif isinstance(record, RollbackRecord) and patch_id in record.restored:
+            standing = last
     return standing
 
 

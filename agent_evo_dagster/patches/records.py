@@ -13,7 +13,6 @@ class _Record(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    patch_id: str
     at: AwareDatetime
     prev: str = Field(default="", description="Hash of the record before.")
     hash: str = Field(default="", description="SHA-256 of this record without this field.")
@@ -23,6 +22,7 @@ class DecisionRecord(_Record):
     """A final word on a patch."""
 
     kind: Literal["decision"] = "decision"
+    patch_id: str
     diff_hash: str = Field(description="What was decided on: `change.diff_hash` of the patch.")
     decision: Literal["approve", "reject"]
     by: str = Field(min_length=1, max_length=200, description="A person, or `policy:<name>`.")
@@ -36,15 +36,20 @@ class AdoptionRecord(_Record):
     """An approved patch that was written to the bank."""
 
     kind: Literal["adoption"] = "adoption"
+    patch_id: str
     decision_hash: str
     compiled: dict[str, str] = Field(description="SHA-256 of each skill file that it changed.")
 
 
 class RollbackRecord(_Record):
-    """An adopted patch that was taken out again."""
+    """A skill that was brought back to another version: patches were taken out, or put back in."""
 
     kind: Literal["rollback"] = "rollback"
-    adoption_hash: str
+    skill: str
+    before: str | None = Field(description="SHA-256 of the skill file until then; null: it did not compile.")
+    after: str = Field(description="SHA-256 of the skill file from then on.")
+    removed: tuple[str, ...] = Field(description="Patches that were taken out.")
+    restored: tuple[str, ...] = Field(description="Patches that were put back.")
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=2000)
 
@@ -60,3 +65,8 @@ def read_record(entry: Entry) -> Record:
     """
     adapter: TypeAdapter[Record] = TypeAdapter(Record)
     return adapter.validate_python(entry)
+
+
+def payload(record: Record) -> Entry:
+    """The record as it is appended: without what binds it to its neighbours."""
+    return dict(record.model_dump(mode="json", exclude={"prev", "hash"}))

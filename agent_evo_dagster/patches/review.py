@@ -26,12 +26,15 @@ class Review:
     evidence: GateEvidence | None
     decision: DecisionRecord | None
     adopted: bool
+    rolled_back: bool
 
     @property
     def status(self) -> PatchStatus:
         """Where it is in its life."""
         if self.decision is not None and self.decision.decision == "reject":
             return PatchStatus.REJECTED
+        if self.rolled_back:
+            return PatchStatus.DEPRECATED
         if self.adopted:
             return PatchStatus.ACTIVE
         if self.decision is not None:
@@ -88,6 +91,7 @@ def _review(
         evidence=judged.get(patch.id),
         decision=decision,
         adopted=decision is not None and ledger.adoption(patch.id) is not None,
+        rolled_back=decision is not None and ledger.rollback(patch.id) is not None,
     )
 
 

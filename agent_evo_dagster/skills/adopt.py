@@ -1,5 +1,7 @@
 """Adoption: approved patches enter the bank and its compiled skills, once each, all or nothing."""
 
+import contextlib
+import functools
 from collections.abc import Sequence
 
 from agent_evo_dagster.errors import SkillBankError
@@ -33,10 +35,11 @@ def adopt(bank: SkillBank, patches: Sequence[Patch]) -> AdoptionReport:
         already, fresh = _sorted_out(bank, patches)
         touched = list(dict.fromkeys(patch.skill for patch in patches))
         sources = {ref.name: bank.source(ref.name) for ref in bank.skills()}
+        before = _before(bank, sources, [patch.skill for patch in fresh])
         for patch in fresh:
             sources[patch.skill] = _with_patch(sources[patch.skill], patch)
         compiled = _compiled(bank, sources, touched)
-        writes = [*_bank_writes(bank, sources, fresh), *output_writes(bank, compiled)]
+        writes = [*_bank_writes(bank, sources, fresh), *output_writes(bank, compiled, before=before)]
         written = commit(bank.path, writes)
     return AdoptionReport(tuple(patch.id for patch in fresh), already, written, compiled)
 
@@ -75,12 +78,22 @@ def _with_patch(source: SkillSource, patch: Patch) -> SkillSource:
     return SkillSource(source.ref, source.document, manifest, (*source.patches, patch), source.origin)
 
 
+def _before(bank: SkillBank, sources: dict[str, SkillSource], names: Sequence[str]) -> list[CompiledSkill]:
+    """The skills `names` as they are until now, to be kept as versions that one can go back to."""
+    found: list[CompiledSkill] = []
+    for name in dict.fromkeys(names):
+        # One that waits for a patch adopted now has no version before it: only what compiles is a version.
+        with contextlib.suppress(SkillBankError):
+            found += _compiled(bank, sources, [name])
+    return found
+
+
 def _compiled(
     bank: SkillBank, sources: dict[str, SkillSource], touched: Sequence[str]
 ) -> tuple[CompiledSkill, ...]:
     """The touched skills as they will be."""
-    active = {patch.id: patch for source in sources.values() for patch in source.patches}
-    return tuple(compile_source(bank, sources[name], extra=(), everywhere=lambda: active) for name in touched)
+    everywhere = functools.cache(lambda: bank.active_in(sources))
+    return tuple(compile_source(bank, sources[name], extra=(), everywhere=everywhere) for name in touched)
 
 
 def _bank_writes(bank: SkillBank, sources: dict[str, SkillSource], fresh: Sequence[Patch]) -> list[Write]:

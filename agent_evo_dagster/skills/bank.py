@@ -114,13 +114,18 @@ class SkillBank:
             SkillBankError: a file is missing or not well formed.
         """
         ref = self.ref(skill)
-        base = self.relative(ref, "base.md")
-        origin = f"{self.path.name}/{base}"
-        text = self.read(base)
-        hidden = first_hidden(text)
+        return self.source_of(ref, self.read(self.relative(ref, "base.md")), self.manifest(ref))
+
+    def source_of(self, ref: SkillRef, base: str, manifest: Manifest) -> SkillSource:
+        """What the compiled skill would be made from with this base and manifest.
+
+        Raises:
+            SkillBankError: the base is not well formed, or a patch file is missing or not well formed.
+        """
+        origin = f"{self.path.name}/{self.relative(ref, 'base.md')}"
+        hidden = first_hidden(base)
         if hidden is not None:
             raise SkillBankError(f"{origin}, {hidden}: a hidden character; remove it.")
-        manifest = self.manifest(ref)
         patches = []
         for name in manifest.applied:
             patch = self.patch(ref, name)
@@ -130,11 +135,20 @@ class SkillBank:
                     f"put the file back or take the id out."
                 )
             patches.append(patch)
-        return SkillSource(ref, parse_document(text, origin=origin), manifest, tuple(patches), origin)
+        return SkillSource(ref, parse_document(base, origin=origin), manifest, tuple(patches), origin)
 
     def active(self) -> Mapping[str, Patch]:
-        """All patches that are active anywhere in the bank, by id."""
-        return {patch.id: patch for ref in self.skills() for patch in self.source(ref.name).patches}
+        """All patches that are part of any skill of the bank, by id: active ones, and archived in a base."""
+        return self.active_in({})
+
+    def active_in(self, sources: Mapping[str, SkillSource]) -> Mapping[str, Patch]:
+        """The same, where the skills named in `sources` are as given there."""
+        found: dict[str, Patch] = {}
+        for ref in self.skills():
+            source = sources[ref.name] if ref.name in sources else self.source(ref.name)
+            archived = (self.patch(ref, name) for name in source.manifest.archived)
+            found.update({patch.id: patch for patch in (*source.patches, *archived) if patch is not None})
+        return found
 
     def patched(self, skill: str) -> Patched:
         """The skill's document with its active patches applied, after all checks of the bank's rules."""

@@ -1,5 +1,6 @@
 """From the bank's sources to the bytes of SKILL.md files. Adoption of patches has a module of its own."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,9 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.outputs import contained
 from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses
-from agent_evo_dagster.skills.sections import Free
+from agent_evo_dagster.skills.sections import Free, print_document
 from agent_evo_dagster.skills.types import CompiledSkill, SkillSource
+from agent_evo_dagster.skills.versions import version_writes
 
 
 def compile_skill(bank: SkillBank, skill: str, *, extra: Sequence[Patch] = ()) -> CompiledSkill:
@@ -32,9 +34,9 @@ def compile_skill(bank: SkillBank, skill: str, *, extra: Sequence[Patch] = ()) -
 
 def compile_all(bank: SkillBank, *, extra: Sequence[Patch] = ()) -> list[CompiledSkill]:
     """The compiled form of every skill, in the order of `bank.yaml`; raises as `compile_skill` does."""
-    sources = [bank.source(ref.name) for ref in bank.skills()]
-    active = {patch.id: patch for source in sources for patch in source.patches}
-    return [compile_source(bank, source, extra=extra, everywhere=lambda: active) for source in sources]
+    sources = {ref.name: bank.source(ref.name) for ref in bank.skills()}
+    everywhere = functools.cache(lambda: bank.active_in(sources))
+    return [compile_source(bank, source, extra=extra, everywhere=everywhere) for source in sources.values()]
 
 
 def compile_source(
@@ -54,6 +56,9 @@ def compile_source(
         sha256=sha256_bytes(text.encode()),
         settings=_settings(source, patched),
         output=contained(bank.project, source.ref.output, outside=bank.path),
+        base=print_document(source.document),
+        applied=tuple(patch.id for patch in patches),
+        archived=source.manifest.archived,
     )
 
 
@@ -97,18 +102,12 @@ class WriteReport:
     compiled: tuple[CompiledSkill, ...]
 
 
-def output_writes(bank: SkillBank, compiled: Sequence[CompiledSkill]) -> list[Write]:
-    """The writes that bring outputs and the content-addressed copies up to date."""
-    writes = []
-    for skill in compiled:
-        writes.append(needed(bank.path, "bank", kept_copy(skill), skill.text))
-        writes.append(needed(bank.path, "project", bank.ref(skill.name).output, skill.text))
-    return [write for write in writes if write is not None]
-
-
-def kept_copy(skill: CompiledSkill) -> str:
-    """The content-addressed copy of a compiled skill, relative to the bank."""
-    return f"compiled/{skill.group}/{skill.name}/{skill.sha256}.md"
+def output_writes(
+    bank: SkillBank, compiled: Sequence[CompiledSkill], *, before: Sequence[CompiledSkill] = ()
+) -> list[Write]:
+    """The writes that bring outputs and kept versions up to date; `before` are kept as versions, too."""
+    outputs = [needed(bank.path, "project", bank.ref(skill.name).output, skill.text) for skill in compiled]
+    return [*version_writes(bank, [*before, *compiled]), *(write for write in outputs if write is not None)]
 
 
 def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
@@ -121,12 +120,16 @@ def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
         roll_forward(bank.path)
         compiled = tuple(compile_skill(bank, name) for name in names)
         for skill in compiled:
-            _refuse_edited(bank, skill)
+            refuse_edited(bank, skill)
         return WriteReport(commit(bank.path, output_writes(bank, compiled)), compiled)
 
 
-def _refuse_edited(bank: SkillBank, skill: CompiledSkill) -> None:
-    """What a person wrote into a compiled file is not lost."""
+def refuse_edited(bank: SkillBank, skill: CompiledSkill) -> None:
+    """What a person wrote into a compiled file is not lost.
+
+    Raises:
+        SkillBankError: the file holds what no compilation of this bank wrote.
+    """
     if _state(bank, skill) == "edited":
         raise SkillBankError(
             f"{skill.output} is not what this bank wrote: it was edited by hand, or made by another. See "

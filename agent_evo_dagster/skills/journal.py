@@ -1,17 +1,19 @@
 """Writing many files of a bank all or nothing, across a kill at any time. Knows no skill and no patch.
 
 The journal is written first, whole and in one step: from then on the writes are decided, and whoever opens
-the bank next carries them out. Before that, nothing has changed.
+the bank next carries them out. Before that, nothing has changed. A line for the record of decisions may go
+with them; it is appended once.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.files import locked, sha256_bytes, write_atomic
+from agent_evo_dagster.patches.chain import append_once
 from agent_evo_dagster.skills.outputs import contained
 
 JOURNAL = ".journal.json"
@@ -29,6 +31,15 @@ class Write(BaseModel):
     before: str | None  # SHA-256 of what the file held when this was decided; None: there was none
 
 
+class RecordLine(BaseModel):
+    """One line to append to a chained file of the bank."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    path: str
+    payload: dict[str, JsonValue]
+
+
 class _Journal(BaseModel):
     """All writes of one decision."""
 
@@ -36,6 +47,7 @@ class _Journal(BaseModel):
 
     schema_version: Literal[1] = 1
     writes: tuple[Write, ...]
+    line: RecordLine | None = None
 
 
 def needed(bank: Path, root: Literal["bank", "project"], path: str, text: str) -> Write | None:
@@ -47,11 +59,11 @@ def needed(bank: Path, root: Literal["bank", "project"], path: str, text: str) -
     return Write(root=root, path=path, text=text, before=None if held is None else sha256_bytes(held))
 
 
-def commit(bank: Path, writes: Sequence[Write]) -> tuple[Path, ...]:
-    """Carry out all `writes`; the caller holds the bank's lock. Returns the files written."""
-    if not writes:
+def commit(bank: Path, writes: Sequence[Write], *, line: RecordLine | None = None) -> tuple[Path, ...]:
+    """Carry out all `writes`, then append `line`; the caller holds the bank's lock. Returns files written."""
+    if not writes and line is None:
         return ()
-    journal = _Journal(writes=tuple(writes))
+    journal = _Journal(writes=tuple(writes), line=line)
     _sweep(bank / JOURNAL)
     write_atomic(bank / JOURNAL, journal.model_dump_json(indent=1).encode())
     return _carry_out(bank, journal)
@@ -99,6 +111,8 @@ def _carry_out(bank: Path, journal: _Journal) -> tuple[Path, ...]:
         _sweep(target)
         write_atomic(target, data)
         written.append(target)
+    if journal.line is not None:
+        append_once(contained(bank, journal.line.path), journal.line.payload)
     (bank / JOURNAL).unlink()
     return tuple(written)
 

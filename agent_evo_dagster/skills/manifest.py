@@ -1,5 +1,6 @@
 """The YAML files of a bank: `bank.yaml` and each skill's `manifest.yaml`, typed, and edited in place."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeVar
 
 import yaml
@@ -29,6 +30,7 @@ class Manifest(BaseModel):
     base: Literal["base.md"] = "base.md"
     active: tuple[str, ...] = Field((), description="Patch ids in the order of application.")
     disabled: tuple[str, ...] = Field((), description="Patch ids that are left out, even where active.")
+    archived: tuple[str, ...] = Field((), description="Patch ids whose text a squash made part of base.md.")
     protected: tuple[str, ...] = Field((), description="Sections that no patch may touch.")
     profiles: dict[str, Profile] = Field(default_factory=dict)
 
@@ -105,25 +107,72 @@ def with_active(text: str, added: tuple[str, ...], *, origin: str) -> str:
     Raises:
         SkillBankError: the file's layout does not allow it without touching the rest.
     """
+    return with_lists(text, {"active": (*parse_manifest(text, origin=origin).active, *added)}, origin=origin)
+
+
+def with_lists(text: str, wanted: Mapping[str, tuple[str, ...]], *, origin: str) -> str:
+    """The manifest's text with the lists `wanted`, by name; every other byte stays.
+
+    Raises:
+        SkillBankError: the file's layout does not allow it without touching the rest.
+    """
     before = parse_manifest(text, origin=origin)
-    changed = _inserted(text, added)
-    expected = before.model_copy(update={"active": (*before.active, *added)})
-    if parse_manifest(changed, origin=origin) != expected:
+    changed = text
+    for key, items in wanted.items():
+        changed = _with_list(changed, key, tuple(getattr(before, key)), items)
+    try:
+        done = parse_manifest(changed, origin=origin) == before.model_copy(update=dict(wanted))
+    except SkillBankError:
+        done = False
+    if not done:
         raise SkillBankError(
-            f"{origin}: cannot add to `active` as it is written; write it as a list, one id a line."
+            f"{origin}: cannot change {', '.join(map(repr, wanted))} as it is written; write each as a list, "
+            f"one id a line."
         )
     return changed
 
 
-def _inserted(text: str, added: tuple[str, ...]) -> str:
-    """`text` with the ids put in; whether that worked is for the caller to check."""
+def _with_list(text: str, key: str, held: tuple[str, ...], wanted: tuple[str, ...]) -> str:
+    """`text` with the list `key` changed; whether that worked is for the caller to check."""
+    if wanted == held:
+        return text
+    if wanted[: len(held)] == held:
+        return _inserted(text, key, wanted[len(held) :])
+    root = yaml.compose(text, Loader=yaml.SafeLoader)
+    pairs = root.value if isinstance(root, yaml.MappingNode) else []
+    name, node = next((name, node) for name, node in pairs if name.value == key)
+    if node.flow_style:
+        return text[: node.start_mark.index] + f"[{', '.join(wanted)}]" + text[node.end_mark.index :]
+    end = "\r\n" if "\r\n" in text else "\n"
+    lines = {item.value: _line_of(text, item) for item in node.value}
+    if wanted == tuple(name for name in held if name in wanted) and wanted:
+        for removed in reversed([name for name in held if name not in wanted]):
+            start, stop = lines[removed]
+            text = text[:start] + text[stop:]
+        return text
+    start, stop = lines[held[0]][0], lines[held[-1]][1]
+    fresh = "".join(f"{' ' * node.start_mark.column}- {name}{end}" for name in wanted)
+    if wanted:
+        return text[:start] + fresh + text[stop:]
+    colon = text.index(":", name.end_mark.index) + 1
+    return text[:colon] + " []" + text[colon:start] + text[stop:]
+
+
+def _line_of(text: str, node: yaml.Node) -> tuple[int, int]:
+    """Where the line with `node` begins and ends."""
+    end = text.find("\n", node.end_mark.index)
+    return text.rfind("\n", 0, node.start_mark.index) + 1, len(text) if end < 0 else end + 1
+
+
+def _inserted(text: str, key: str, added: tuple[str, ...]) -> str:
+    """`text` with ids put in at the end of the list `key`."""
     end = "\r\n" if "\r\n" in text else "\n"
     root = yaml.compose(text, Loader=yaml.SafeLoader)
     pairs = root.value if isinstance(root, yaml.MappingNode) else []
-    node = next((value for key, value in pairs if key.value == "active"), None)
+    node = next((value for name, value in pairs if name.value == key), None)
     if node is None:
         joint = "" if not text or text.endswith("\n") else end
-        return text + joint + f"active:{end}" + "".join(f"- {name}{end}" for name in added)
+        return text + joint + f"{key}:{end}" + "".join(f"- {name}{end}" for name in added)
     if not isinstance(node, yaml.SequenceNode) or not node.value:
         items = "".join(f"{end}  - {name}" for name in added)
         return text[: node.start_mark.index].rstrip(" ") + items + text[node.end_mark.index :]

@@ -39,6 +39,9 @@ class CompiledSkill:
     sha256: str
     settings: list[SettingSpec]
     output: Path  # absolute
+    base: str  # the base file that it was made from
+    applied: tuple[str, ...]  # patch ids, in order
+    archived: tuple[str, ...]  # patch ids whose text is part of the base
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a round cost, what it ran with, and how to make it again. No results."""
+"""What a round cost, what it ran with, and how to make it again or undo it. No results."""
 
 import json
 import shlex
@@ -8,7 +8,7 @@ import polars as pl
 
 from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.text import duration, number
-from agent_evo_dagster.analysis.views.page import Table
+from agent_evo_dagster.analysis.views.page import PatchView, Table
 
 # Dagster wants its home as an absolute path; the command is for the folder of the checkout.
 _DAGSTER = (
@@ -55,11 +55,20 @@ def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:
     return Table("What was made, by content", columns, tuple(sorted(rows)), empty="Nothing was made.")
 
 
-def commands(round_key: str) -> tuple[tuple[str, str], ...]:
+def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str, str], ...]:
     """What a reader may type next, each with what it does."""
     key = shlex.quote(round_key)
+    undo = [
+        (
+            f"Take {patch.patch_id} out of its skill again",
+            f"agent-evo skills rollback {shlex.quote(patch.patch_id)} --by NAME --reason TEXT",
+        )
+        for patch in patches
+        if patch.decision == "approve"
+    ]
     return (
         ("Show this round", f"agent-evo rounds show {key}"),
         ("Make the whole round again", f"agent-evo rounds run {key}"),
         ("Make this report again", f"{_DAGSTER} --select analysis_report --partition {key}"),
+        *undo,
     )

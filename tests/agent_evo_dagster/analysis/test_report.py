@@ -96,6 +96,13 @@ def test_a_reader_is_told_how_to_look_and_repeat(report):
     assert "--partition round-0002" in report.markdown
 
 
+def test_only_an_approved_patch_is_offered_to_be_undone(inputs, report):
+    undo = "agent-evo skills rollback p-0123456789abcdef --by NAME --reason TEXT"
+    assert undo in report.markdown
+    assert undo in Outline(report.html).text
+    assert "rollback" not in render_report(replace(inputs, **patch_frames("reject"))).markdown
+
+
 def test_both_forms_hold_figures_findings_ledger_settings_and_hashes(report):
     for text in (report.markdown, Outline(report.html).text):
         assert "repeated_failure" in text

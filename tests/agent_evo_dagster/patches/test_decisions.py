@@ -7,12 +7,12 @@ import polars as pl
 import pytest
 
 from agent_evo_dagster.errors import DecisionError
-from agent_evo_dagster.patches.chain import writing
+from agent_evo_dagster.patches.chain import append_once, writing
 from agent_evo_dagster.patches.decisions import approve, decide, reject, require_approved
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.propose import to_frame
-from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord, RollbackRecord
+from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord, RollbackRecord, payload
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, GateVerdict
 from tests.agent_evo_dagster.patches.material import a_patch, rollouts
 
@@ -187,15 +187,29 @@ def test_a_rejected_patch_cannot_be_adopted(patch, ledger):
         ledger.record_adoption(decision, {}, at=NOW)
 
 
-def test_a_rollback_ends_the_adoption_and_stays_on_record(patch, ledger):
-    with pytest.raises(DecisionError, match="nothing to roll back"):
-        ledger.record_rollback(patch.id, by="Ada", reason="worse", at=NOW)
+def rolled_back(patch, *, at, **lists):
+    fields = {"removed": (), "restored": (), "by": "Ada", "reason": "worse", **lists}
+    return payload(RollbackRecord(at=at, skill=patch.skill, before="b" * 64, after="a" * 64, **fields))
+
+
+def test_a_rollback_ends_the_adoption_until_it_is_undone_and_stays_on_record(patch, ledger):
     decision = approve(ledger, patch, gate=GateVerdict.ACCEPT, by="Ada", reason="good", at=NOW)
     adoption = ledger.record_adoption(decision, {}, at=NOW)
-    assert ledger.record_rollback(patch.id, by="Ada", reason="worse", at=NOW).adoption_hash == adoption.hash
+    append_once(ledger.path, rolled_back(patch, at=NOW, removed=(patch.id,)))
     assert ledger.adoption(patch.id) is None
-    assert isinstance(ledger.records()[-1], RollbackRecord)
+    assert ledger.rollback(patch.id) == ledger.records()[-1]
     assert require_approved(ledger, patch) == decision
+    append_once(ledger.path, rolled_back(patch, at=NOW, restored=(patch.id,)))
+    assert ledger.adoption(patch.id) == adoption
+    assert ledger.rollback(patch.id) is None
+    assert len(ledger.records()) == 4
+
+
+def test_a_line_that_must_be_there_is_appended_once(patch, ledger):
+    line = rolled_back(patch, at=NOW, removed=(patch.id,))
+    assert append_once(ledger.path, line) == append_once(ledger.path, line)
+    append_once(ledger.path, rolled_back(patch, at=NOW + timedelta(seconds=1), removed=(patch.id,)))
+    assert len(ledger.records()) == 2
 
 
 def test_a_record_of_a_newer_version_is_an_error(ledger):

@@ -36,7 +36,7 @@ def test_a_patch_enters_bank_and_skill(tmp_path: Path) -> None:
     item = patch(ONE, "More.\n")
     report = adopt(bank, [item])
     assert (report.adopted, report.already) == ((item.id,), ())
-    assert len(report.written) == 4
+    assert len(report.written) == 2 + 2 * 2 + 1 + 1  # patch, manifest; text and version twice; base; output
     assert report.compiled[0].output.read_text() == report.compiled[0].text
     assert "First.\n\nMore.\n" in report.compiled[0].text
     held = bank.patch(bank.ref("alpha"), item.id)
@@ -165,7 +165,9 @@ def test_a_kill_at_any_step_leaves_the_old_bank_or_the_new_one(tmp_path: Path) -
     old = files(tmp_path / "done")
     adopt(done, items)
     new = files(tmp_path / "done")
-    operations = 2 * (1 + 2 + 2 + 4) + 1  # journal, patches, manifests, outputs and their copies; its removal
+    operations = (
+        2 * (1 + 2 + 2 + 2 * 5 + 2) + 1
+    )  # journal; patches, manifests, kept parts, outputs; its removal
     banks = [bank_at(tmp_path / str(step), "alpha", "beta") for step in range(operations + 1)]
     codes = run_killed(tmp_path, list(range(operations + 1)), *items)
     assert codes == [-signal.SIGKILL] * operations + [0]

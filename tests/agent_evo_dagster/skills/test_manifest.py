@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_evo_dagster.errors import SkillBankError
-from agent_evo_dagster.skills.manifest import parse_bank_file, parse_manifest, with_active
+from agent_evo_dagster.skills.manifest import parse_bank_file, parse_manifest, with_active, with_lists
 
 A, B = "p-00000000000000aa", "p-00000000000000bb"
 
@@ -62,3 +62,26 @@ def test_a_manifest_that_is_not_well_formed_is_refused(text: str, message: str) 
 def test_a_bank_file_says_which_field_is_wrong() -> None:
     with pytest.raises(SkillBankError, match=r"bank\.yaml: `groups\.g\.skills\.s\.output`"):
         parse_bank_file('version: "1.0"\ngroups: {g: {skills: {s: {}}}}\n', origin="bank.yaml")
+
+
+@given(
+    st.lists(st.sampled_from(["a1", "b2", "c3", "d4"]), unique=True),
+    st.lists(st.sampled_from(["a1", "b2", "c3", "d4", "e5"]), unique=True),
+    st.booleans(),
+)
+def test_any_list_becomes_any_other_and_the_rest_stays(
+    held: list[str], wanted: list[str], flow: bool
+) -> None:
+    lines = "".join(f"\n  - {name}  # {name}" for name in held)
+    listed = f" [{', '.join(held)}]" if flow or not held else lines
+    text = f"# head\ndisabled: [z9]\nactive:{listed}\n# tail\nprotected: [one]\n"
+    changed = with_lists(text, {"active": tuple(wanted), "disabled": ()}, origin="m")
+    found = parse_manifest(changed, origin="m")
+    assert (found.active, found.disabled, found.protected) == (tuple(wanted), (), ("one",))
+    assert changed.startswith("# head\ndisabled: []\nactive:")
+    assert changed.endswith("\n# tail\nprotected: [one]\n")
+
+
+def test_a_removed_id_takes_its_line_along_and_no_other() -> None:
+    text = f"active:\r\n- {A}  # first\r\n# between\r\n- {B}  # second\r\n"
+    assert with_lists(text, {"active": (B,)}, origin="m") == f"active:\r\n# between\r\n- {B}  # second\r\n"

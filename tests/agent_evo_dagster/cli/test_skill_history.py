@@ -1,0 +1,85 @@
+"""The commands on versions: what a person types to go back, and what they are told."""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from agent_evo_dagster.analysis.views.page import PatchView
+from agent_evo_dagster.analysis.views.provenance import commands
+from agent_evo_dagster.cli.main import app
+from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.skills.adopt import adopt
+from agent_evo_dagster.skills.bank import SkillBank
+from tests.agent_evo_dagster.skills.banks import bank_at, patch
+
+MORE = patch("First.\n", "More.\n")
+WHO = ["--by", "Ada", "--reason", "worse"]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> SkillBank:
+    made = bank_at(tmp_path)
+    adopt(made, [MORE])
+    return made
+
+
+def run(bank: SkillBank, *arguments: str) -> Result:
+    return CliRunner().invoke(app, ["skills", *arguments, "--bank", str(bank.path)])
+
+
+def test_versions_are_listed_with_the_current_one_marked(bank: SkillBank) -> None:
+    listed = run(bank, "versions", "alpha")
+    assert listed.exit_code == 0
+    assert listed.output.count("current") == 1
+    document = json.loads(run(bank, "versions", "alpha", "--json").output)
+    assert [row["version"] for row in document["versions"]] == [1, 2]
+    assert [row["current"] for row in document["versions"]] == [False, True]
+    assert document["versions"][1]["patches"] == [MORE.id]
+
+
+def test_a_rollback_shows_what_it_did_and_how_to_undo_it(bank: SkillBank) -> None:
+    done = run(bank, "rollback", "alpha", "--to", "1", *WHO)
+    assert done.exit_code == 0
+    assert "-More.\n" in done.output
+    assert f"out: {MORE.id}\n" in done.output
+    undo = next(line.removeprefix("undo: ") for line in done.output.splitlines() if line.startswith("undo"))
+    undone = run(bank, *shlex.split(undo.replace("NAME", "Ada").replace("TEXT", "'as before'"))[2:])
+    assert f"in again: {MORE.id}\n" in undone.output
+    assert "nothing to do" in run(bank, "rollback", "alpha", "--to", "2", *WHO).output
+
+
+def test_a_dry_run_only_tells(bank: SkillBank) -> None:
+    before = {path: path.read_bytes() for path in bank.project.rglob("*") if path.is_file()}
+    told = run(bank, "rollback", MORE.id, *WHO, "--dry-run")
+    assert "would bring alpha to version 1" in told.output
+    assert {path: path.read_bytes() for path in bank.project.rglob("*") if path.is_file()} == before
+
+
+def test_the_document_says_the_same(bank: SkillBank) -> None:
+    document = json.loads(run(bank, "rollback", MORE.id, *WHO, "--json").output)
+    assert (document["skill"], document["changed"], document["removed"]) == ("alpha", True, [MORE.id])
+    assert (document["from"]["version"], document["to"]["version"]) == (2, 1)
+    assert len(document["written"]) == 2
+
+
+def test_the_line_that_a_report_prints_takes_the_patch_out(bank: SkillBank) -> None:
+    view = PatchView(MORE.id, "alpha/one", "", (), (), "", "approve", "", "", ())
+    lines = [line for what, line in commands("round-0001", (view,)) if what.startswith("Take")]
+    words = shlex.split(lines[0].replace("NAME", "Ada").replace("TEXT", "worse"))
+    assert words[:2] == ["agent-evo", "skills"]
+    assert run(bank, *words[2:]).exit_code == 0
+    assert bank.manifest(bank.ref("alpha")).disabled == (MORE.id,)
+
+
+def test_a_patch_has_no_version_and_a_skill_needs_one(bank: SkillBank) -> None:
+    assert "--to is for a skill" in str(run(bank, "rollback", MORE.id, "--to", "1", *WHO).exception)
+    assert "say to which version" in str(run(bank, "rollback", "alpha", *WHO).exception)
+    assert isinstance(run(bank, "rollback", "p-00", *WHO).exception, SkillBankError)
+
+
+@pytest.mark.parametrize("missing", [["--by", "Ada"], ["--reason", "worse"]])
+def test_name_and_reason_must_be_given(bank: SkillBank, missing: list[str]) -> None:
+    assert run(bank, "rollback", "alpha", "--to", "1", *missing).exit_code == 2
