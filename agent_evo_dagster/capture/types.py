@@ -91,6 +91,38 @@ QUARANTINE_SCHEMA = pl.Schema(
 )
 
 
+# One row per session: which tool calls the hooks saw, and which the client's transcript tells of.
+COVERAGE_SCHEMA = pl.Schema(
+    {
+        "session_id": pl.String,
+        "transcript": pl.Boolean,  # whether the round has a transcript of it
+        "calls_both": pl.Int64,
+        "calls_hook_only": pl.Int64,  # hooks, or a file of the older layout
+        "calls_transcript_only": pl.Int64,
+        "matched_by_content": pl.Int64,  # of calls_both: the hooks' records have no id
+        "ends_added": pl.Int64,  # of calls_both: only the transcript tells how they ended
+        "prompts_added": pl.Int64,
+        "messages_added": pl.Int64,
+    }
+)
+
+_USAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
+    "session_id": pl.String,
+    "agent_id": pl.String,
+    "message_id": pl.String,
+    "model": pl.String,
+    "skill": pl.String,  # that the client says it followed
+    "at": pl.Datetime("ns", "UTC"),
+    "input_tokens": pl.Int64,
+    "cache_creation_tokens": pl.Int64,
+    "cache_read_tokens": pl.Int64,
+    "output_tokens": pl.Int64,
+    "tool_use_ids": pl.List(pl.String),  # calls that the message made
+}
+# One row per message of the model: its id counts once, whatever number of lines repeat its usage.
+USAGE_SCHEMA = pl.Schema(_USAGE_COLUMNS)
+
+
 @dataclass(frozen=True, slots=True)
 class FileSlice:
     """The byte range of one source file that a round took; `file` is relative to the spool."""

@@ -1,0 +1,39 @@
+"""Events as a frame, and the layer of each session in it. No reading."""
+
+from collections.abc import Iterable, Sequence
+
+import polars as pl
+
+from agent_evo_dagster.capture.fields import parse
+from agent_evo_dagster.capture.layers import layer_of
+from agent_evo_dagster.capture.types import EVENT_SCHEMA, Event
+
+
+def event_frame(events: Sequence[Event]) -> pl.DataFrame:
+    """The events as EVENT_SCHEMA; the layer of each is as it was."""
+    integers = pl.Schema({**EVENT_SCHEMA, "at": pl.Int64()})
+    return pl.DataFrame(events, schema=integers, orient="row").cast({"at": EVENT_SCHEMA["at"]})
+
+
+def with_layers(events: pl.DataFrame, sessions: Iterable[str]) -> pl.DataFrame:
+    """The layers of `sessions` told again, from all events of theirs; those of others stay."""
+    named = pl.col("session_id").is_in(list(sessions))
+    telling = named & ((pl.col("tool_name") == "Skill") | (pl.col("kind") == "UserPromptExpansion"))
+    columns = ["session_id", "kind", "tool_use_id", "tool_input", "extra"]
+    skills: dict[str, list[str]] = {}
+    counted = set()
+    for session, kind, call, tool_input, extra in events.filter(telling).select(columns).iter_rows():
+        is_command = kind == "UserPromptExpansion"
+        skill = _field(extra, "command_name") if is_command else _field(tool_input, "skill")
+        if skill and (is_command or (session, call) not in counted):
+            skills.setdefault(session, []).append(skill)
+            counted.add((session, call))
+    layers = {session: layer_of(used).value for session, used in skills.items()}
+    told = pl.col("session_id").replace_strict(layers, default="unknown", return_dtype=pl.String)
+    return events.with_columns(layer=pl.when(named).then(told).otherwise("layer"))
+
+
+def _field(json_text: str | None, name: str) -> str | None:
+    value = parse(json_text.encode()) if json_text else None
+    found = value.get(name) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else None
