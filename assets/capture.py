@@ -1,12 +1,15 @@
 """The assets of capture: the spool, the events that a round took from it, and the lines that are none."""
 
 import dagster as dg
+import polars as pl
 
+from agent_evo_dagster.capture.read import ReadResult
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
 from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import schema_problems
+from assets.subset import asked
 from resources.rounds import RoundsResource
 from resources.spool import SpoolResource
 
@@ -34,18 +37,21 @@ def hook_event_files(spool: SpoolResource) -> Observations:
     name="read_spool",
     outs={
         "hook_events": dg.AssetOut(
+            is_required=False,
             description="What happened in the sessions of this round, redacted; one row per event.",
             group_name=GROUP,
             owners=[OWNER],
             kinds={"polars", "parquet"},
         ),
         "quarantined_lines": dg.AssetOut(
+            is_required=False,
             description="Lines of the round's slice that are no events, with the reason. Nothing is dropped.",
             group_name=GROUP,
             owners=[OWNER],
             kinds={"polars", "parquet"},
         ),
     },
+    can_subset=True,
     deps=[hook_event_files],
     partitions_def=EVOLUTION_ROUNDS,
     check_specs=[
@@ -60,13 +66,17 @@ def hook_event_files(spool: SpoolResource) -> Observations:
 def read_spool(context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource) -> Results:
     """Read the slice that the round's manifest froze."""
     result = spool.read(rounds.manifest(context))
-    events, broken = result.events, result.quarantine
-    share = broken.height / max(1, result.lines)
-    yield dg.MaterializeResult(
-        asset_key="hook_events",
+    yield from asked(context, [_events(result), _quarantine(result.quarantine)])
+
+
+def _events(result: ReadResult) -> dg.MaterializeResult[pl.DataFrame]:
+    events, broken = result.events, result.quarantine.height
+    share = broken / max(1, result.lines)
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey("hook_events"),
         value=events,
         metadata={
-            **numbers({"events": events.height, "lines": result.lines, "quarantined": broken.height}),
+            **numbers({"events": events.height, "lines": result.lines, "quarantined": broken}),
             **numbers({"sessions": events["session_id"].n_unique()}),
             "kinds": counts(events, "kind"),
             "layers": counts(events, "layer"),
@@ -76,11 +86,14 @@ def read_spool(context: dg.AssetExecutionContext, rounds: RoundsResource, spool:
             check("quarantine_share", [f"{share:.1%} of lines"] if share > 0.05 else [], warn=True),
         ],
     )
-    yield dg.MaterializeResult(
-        asset_key="quarantined_lines",
+
+
+def _quarantine(broken: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey("quarantined_lines"),
         value=broken,
         metadata={
             **numbers({"lines": broken.height}),
-            "rows": table(broken, list(QUARANTINE_SCHEMA), limit=20),
+            "broken_lines": table(broken, list(QUARANTINE_SCHEMA), limit=20),
         },
     )

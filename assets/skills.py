@@ -20,6 +20,7 @@ from agent_evo_dagster.skills.types import CompiledSkill, SkillRef
 from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, diff, numbers, table
+from assets.subset import asked
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 
@@ -52,6 +53,7 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
     refs = SkillBank.open(bank).skills()
     outs = {output_name(ref): _out(ref) for ref in refs}
     versions = dg.AssetOut(
+        is_required=False,
         group_name=GROUP,
         owners=[OWNER],
         kinds={"parquet"},
@@ -60,6 +62,7 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
 
     @dg.multi_asset(
         name="compiled_skills",
+        can_subset=True,
         outs={**outs, "skill_versions": versions},
         ins={"skill_patches": dg.AssetIn(), "patch_decisions": dg.AssetIn()},
         deps=[skill_bank_source],
@@ -84,9 +87,9 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
         )
         before = {skill.name: skill.text for skill in compile_all(then)}
         after = compile_all(then, extra=adoption.approved)
-        for skill in after:
-            yield _compiled(skill, before[skill.name], adoption.approved)
-        yield _versions(then, after, adoption.approved, adopted=len(adoption.adopted))
+        results = [_compiled(skill, before[skill.name], adoption.approved) for skill in after]
+        results.append(_versions(then, after, adoption.approved, adopted=len(adoption.adopted)))
+        yield from asked(context, results)
 
     return compiled_skills
 
@@ -94,6 +97,7 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
 def _out(ref: SkillRef) -> dg.AssetOut:
     return dg.AssetOut(
         key=asset_key(ref),
+        is_required=False,  # also for rounds that read a bank without this skill
         group_name=GROUP,
         owners=[OWNER],
         kinds={"markdown"},
@@ -156,7 +160,7 @@ def _versions(
     ]
     frame = pl.DataFrame(rows, schema=VERSIONS, orient="row")
     return dg.MaterializeResult(
-        asset_key="skill_versions",
+        asset_key=dg.AssetKey("skill_versions"),
         value=frame,
         metadata={
             **numbers({"adopted": adopted, "skills": frame.height}),
