@@ -15,7 +15,7 @@ def test_a_key_and_its_number_are_inverse(number: int) -> None:
 
 def test_rounds_are_ordered_by_number_not_by_text() -> None:
     keys = [round_key(number) for number in (9, 10, 9999, 10_000)]
-    assert sorted(keys[::-1], key=round_number) == keys
+    assert sorted(reversed(keys), key=round_number) == keys
 
 
 @pytest.mark.parametrize(

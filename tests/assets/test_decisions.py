@@ -1,0 +1,138 @@
+"""What people decide, and what the compile asset does about it: nothing is compiled without an approval."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from agent_evo_dagster.cli.main import app
+from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA
+from agent_evo_dagster.rounds.store import RoundStore
+from tests.assets.graph import ROUNDS, Graph, bytes_of, failures, fake_graph
+
+CONFIG = "rllm-config"
+SKILLS = ["skill_versions", "skills/rllm/rllm-config"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a finished round whose only patch waits for a person."""
+    home = tmp_path_factory.mktemp("finished") / "home"
+    with fake_graph(home, policy="manual") as graph:
+        graph.round()
+    return home
+
+
+@pytest.fixture
+def waiting(finished, tmp_path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Graph, str, str]]:
+    """A copy of that home: the graph on it, the round, the patch."""
+    home = shutil.copytree(finished, tmp_path / "home")
+    monkeypatch.setenv("AGENT_EVO_HOME", str(home))
+    with fake_graph(home, policy="manual") as graph:
+        (key,) = RoundStore(graph.settings.rounds).keys()
+        graph.instance.add_dynamic_partitions(ROUNDS, [key])
+        yield graph, key, graph.frame("skill_patches", key)["patch_id"][0]
+
+
+def decide(word: str, patch: str, *more: str) -> None:
+    outcome = CliRunner().invoke(
+        app, ["patches", word, patch, "--by", "Ada", "--reason", "looked at it", *more]
+    )
+    assert outcome.exit_code == 0, outcome.output
+
+
+def test_under_the_manual_policy_an_accepted_patch_waits(waiting):
+    graph, key, patch = waiting
+    assert graph.frame("patch_evaluation", key)["verdict"].to_list() == ["accept"]
+    assert graph.frame("patch_decisions", key)["decision"].to_list() == ["wait"]
+    assert "learning_rate: {default: 2.0e-5," in graph.skill(CONFIG).read_text()
+    assert patch not in graph.bank.active()
+    assert '"status":"waiting"' in graph.frame("round_status", key)["json"][0].replace(" ", "")
+    assert graph.frame("skill_packages", key).is_empty()
+
+
+def test_an_approved_patch_is_compiled_by_the_adopt_job(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    assert "learning_rate: {default: 2.0e-5," in graph.skill(CONFIG).read_text()
+    assert graph.run(key, "adopt").success
+    assert "learning_rate: {default: 0.0001," in graph.skill(CONFIG).read_text()
+    assert graph.frame("patch_decisions", key)["by"].to_list() == ["Ada"]
+    assert '"status":"complete"' in graph.frame("round_status", key)["json"][0].replace(" ", "")
+    assert graph.frame("skill_packages", key).height == 1
+    assert graph.setting(graph.round().key, "learning_rate") == "0.0001"
+
+
+def test_a_rejected_patch_is_never_compiled_nor_proposed_again(waiting):
+    graph, key, patch = waiting
+    decide("reject", patch)
+    before = graph.skill(CONFIG).read_bytes()
+    assert graph.run(key, "optimize_skills").success
+    assert graph.skill(CONFIG).read_bytes() == before
+    assert graph.frame("patch_decisions", key)["decision"].to_list() == ["reject"]
+    assert graph.frame("skill_patches", key)["patch_id"].to_list() == [patch]  # an old round stays as it was
+    assert patch not in graph.frame("skill_patches", graph.round().key)["patch_id"].to_list()
+
+
+def test_a_forged_decision_is_refused_and_nothing_is_written(waiting):
+    graph, key, patch = waiting
+    forged = graph.frame("patch_decisions", key).with_columns(
+        decision=pl.lit("approve"), by=pl.lit("Ada"), record_hash=pl.lit("0" * 64)
+    )
+    graph.warehouse.write(["patch_decisions"], key, forged.select(PATCH_DECISION_SCHEMA.names()))
+    before = bytes_of(graph.settings.bank_path), bytes_of(graph.settings.root / ".claude")
+    result = graph.run(key, select=SKILLS)
+    assert not result.success
+    message = failures(result)["compiled_skills"]
+    assert DecisionError.__name__ in message
+    assert f"{patch} for rllm-config#optimisation is not approved" in message
+    assert f"agent-evo patches approve {patch}" in message
+    assert (bytes_of(graph.settings.bank_path), bytes_of(graph.settings.root / ".claude")) == before
+
+
+def test_a_patch_that_was_changed_after_its_approval_is_refused(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    assert graph.run(key, select=["patch_decisions"]).success
+    frame = graph.frame("skill_patches", key)
+    text = frame["document"][0].replace("default: 0.0001", "default: 0.002")
+    graph.warehouse.write(["skill_patches"], key, frame.with_columns(document=pl.lit(text)))
+    result = graph.run(key, select=SKILLS)
+    assert not result.success
+    assert "edited since" in failures(result)["compiled_skills"]
+    assert "learning_rate: {default: 2.0e-5," in graph.skill(CONFIG).read_text()
+
+
+def test_a_failed_gate_keeps_the_patch_out_even_if_the_skills_are_compiled_alone(waiting):
+    graph, key, patch = waiting
+    decide("reject", patch)
+    assert graph.run(key, select=["patch_decisions"]).success
+    assert graph.run(key, select=SKILLS).success
+    assert "learning_rate: {default: 2.0e-5," in graph.skill(CONFIG).read_text()
+
+
+def test_a_patch_against_a_section_that_changed_since_is_refused(waiting):
+    graph, key, patch = waiting
+    base = graph.settings.bank_path / "rllm/rllm-config/base.md"
+    base.write_text(base.read_text().replace("max_steps: {default: 10", "max_steps: {default: 12"))
+    decide("approve", patch)
+    result = graph.run(key, "adopt")
+    assert not result.success
+    message = failures(result)["compiled_skills"]
+    assert "ChangedSectionError" in message
+    assert patch in message
+    assert patch not in graph.bank.active()
+
+
+def test_a_compiled_skill_that_was_edited_by_hand_is_not_overwritten(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    edited = graph.skill(CONFIG)
+    edited.write_text(edited.read_text() + "\nMine.\n")
+    result = graph.run(key, "adopt")
+    assert "was edited by hand" in failures(result)["compiled_skills"]
+    assert edited.read_text().endswith("Mine.\n")
