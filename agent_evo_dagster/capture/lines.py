@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from agent_evo_dagster.capture.fields import mend
 
@@ -13,8 +14,7 @@ BOM = b"\xef\xbb\xbf"
 _BEGINNING = re.compile(r'\{\s*"(?:captured_at|type)"\s*:')
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line without its break; `offset` is its first byte in the file."""
 
     offset: int

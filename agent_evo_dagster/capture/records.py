@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, dump, iso_ns, number_of, text_of
 from agent_evo_dagster.capture.types import Event, Layer, Source
@@ -10,17 +11,16 @@ from agent_evo_dagster.capture.types import Event, Layer, Source
 Fields = Mapping[str, object]
 
 _CALL_COLUMNS = ("tool_name", "tool_use_id", "tool_input", "tool_response", "error", "duration_ms")
-_HOOK_COLUMNS = frozenset(
+HOOK_COLUMNS = frozenset(
     {"session_id", "agent_id", "agent_type", "prompt_id", "hook_event_name", *_CALL_COLUMNS}
 )
-_HOOK_TEXTS = ("prompt", "last_assistant_message", "delta")
-_CALL_KINDS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
-_LEGACY_KINDS = {"tool_call": "PostToolUse", "turn_end": "Stop", "conversation_end": "SubagentStop"}
-_LEGACY_COLUMNS = frozenset(["type", "session_id", "timestamp", "tool_name", "tool_input", "tool_response"])
+HOOK_TEXTS = ("prompt", "last_assistant_message", "delta")
+CALL_KINDS = frozenset({"PreToolUse", "PostToolUse", "PostToolUseFailure"})
+LEGACY_KINDS = {"tool_call": "PostToolUse", "turn_end": "Stop", "conversation_end": "SubagentStop"}
+LEGACY_COLUMNS = frozenset(["type", "session_id", "timestamp", "tool_name", "tool_input", "tool_response"])
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a record stands, and the hash that is its identity."""
 
     file: str
@@ -55,7 +55,7 @@ def event_of(record: object, place: Place, calls: OpenCalls) -> Event:
     hook = record.get("hook")
     if isinstance(hook, dict):
         return _hook_event(record, hook, place, calls)
-    if record.get("type") in _LEGACY_KINDS:
+    if record.get("type") in LEGACY_KINDS:
         return _legacy_event(record, place)
     if "raw_base64" in record:
         raise FieldError(f"the hook received no JSON object: {text_of(record.get('reason'))}")
@@ -74,8 +74,8 @@ def _hook_event(record: Fields, hook: Fields, place: Place, calls: OpenCalls) ->
     tool_input, tool_response = _json(hook, "tool_input"), _json(hook, "tool_response")
     agent_id, tool_name = text_of(get("agent_id")), text_of(get("tool_name"))
     tool_use_id = text_of(get("tool_use_id"))
-    text_name = next((name for name in _HOOK_TEXTS if name in hook), None)
-    if tool_use_id is None and kind in _CALL_KINDS:
+    text_name = next((name for name in HOOK_TEXTS if name in hook), None)
+    if tool_use_id is None and kind in CALL_KINDS:
         call = "\0".join([session_id, agent_id or "", tool_name or "", tool_input or ""])
         tool_use_id = _derive("tool_use_id", derived, calls.id_of(kind, call, place.event_id))
     return Event(
@@ -106,7 +106,7 @@ def _legacy_event(record: Fields, place: Place) -> Event:
     """An event of the older layout, which knows no agent, no prompt and no call id."""
     get = record.get
     derived: list[str] = []
-    kind = _LEGACY_KINDS[str(get("type"))]
+    kind = LEGACY_KINDS[str(get("type"))]
     session_id = get("session_id")
     if not isinstance(session_id, str):
         session_id = _derive("session_id", derived, text_of(session_id) or place.stem)
@@ -130,7 +130,7 @@ def _legacy_event(record: Fields, place: Place) -> Event:
         error=None,
         duration_ms=None,
         text=None,
-        extra=dump({name: value for name, value in record.items() if name not in _LEGACY_COLUMNS}),
+        extra=dump({name: value for name, value in record.items() if name not in LEGACY_COLUMNS}),
         derived=derived,
         source=Source.LEGACY.value,
         source_file=place.file,
@@ -151,7 +151,7 @@ def _json(fields: Fields, name: str) -> str | None:
 
 def _extra(record: Fields, hook: Fields, text_name: str | None, kind: str) -> str | None:
     """JSON text of what has no column of its own."""
-    extra = {name: value for name, value in hook.items() if name not in _HOOK_COLUMNS and name != text_name}
+    extra = {name: value for name, value in hook.items() if name not in HOOK_COLUMNS and name != text_name}
     if len(record) > 2:
         known = {"captured_at", "hook"} | ({"event"} if record.get("event") == kind else set())
         beside = {name: value for name, value in record.items() if name not in known}
