@@ -1,7 +1,9 @@
 """Slices of spool files become events; every line that is none is accounted for. Not which slices to take."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import orjson
@@ -11,6 +13,7 @@ from agent_evo_dagster.capture.fields import FieldError, dump, parse
 from agent_evo_dagster.capture.layers import layer_of
 from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
 from agent_evo_dagster.capture.quarantine import quarantine_row
+from agent_evo_dagster.capture.quick import quick_event
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
 from agent_evo_dagster.capture.redact import redact_value, rules_called_for
 from agent_evo_dagster.capture.secret_rules import RULES, Rule
@@ -19,7 +22,7 @@ from agent_evo_dagster.errors import CaptureError
 from agent_evo_dagster.files import sha256_bytes
 
 _SCALARS = [name for name in EVENT_SCHEMA if name != "derived"]
-_BATCH_BYTES = 64 << 20  # looked at together: starting the matcher costs more than most files
+_BATCH_BYTES = 4 << 20  # looked at together: starting the matcher costs more than most files
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +42,40 @@ def read_slices(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> Read
         CaptureError: a file no longer holds the bytes that its slice names.
     """
     reader = _Reader(key)
-    batch: list[tuple[FileSlice, list[Line]]] = []
+    with ThreadPoolExecutor(max_workers=1) as ahead:
+        prepare = partial(_prepared, spool)
+        waiting: Future[_Batch] | None = None
+        for batch in batches(slices, _BATCH_BYTES):
+            prepared, waiting = waiting, ahead.submit(prepare, batch)
+            if prepared is not None:
+                reader.take(prepared.result())
+        if waiting is not None:
+            reader.take(waiting.result())
+    return reader.result()
+
+
+_Batch = list[tuple[str, Line, Sequence[Rule]]]  # file, line, and the rules of redaction that it calls for
+
+
+def batches(slices: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]:
+    """The slices in order, in groups of about `size` bytes."""
+    batch: list[FileSlice] = []
     held = 0
     for part in slices:
-        batch.append((part, split(verified_bytes(spool, part), part.start)))
+        batch.append(part)
         held += part.end - part.start
-        if held > _BATCH_BYTES:
-            reader.take(batch)
+        if held >= size:
+            yield batch
             batch, held = [], 0
-    reader.take(batch)
-    return reader.result()
+    if batch:
+        yield batch
+
+
+def _prepared(spool: Path, slices: Sequence[FileSlice]) -> _Batch:
+    """What needs no Python for each byte: it runs beside the reading of the batch before."""
+    lines = [(part.file, line) for part in slices for line in split(verified_bytes(spool, part), part.start)]
+    rules = rules_called_for([line.content for _, line in lines])
+    return [(file, line, called) for (file, line), called in zip(lines, rules, strict=True)]
 
 
 def verified_bytes(spool: Path, part: FileSlice) -> bytes:
@@ -99,15 +126,24 @@ class _Reader:
     calls: OpenCalls = field(default_factory=OpenCalls)
     lines: int = 0
 
-    def take(self, batch: Sequence[tuple[FileSlice, list[Line]]]) -> None:
+    def take(self, batch: _Batch) -> None:
         """Read the lines of some slices."""
-        lines = [line for _, part_lines in batch for line in part_lines]
-        self.lines += len(lines)
-        rules = iter(rules_called_for([line.content for line in lines]))
-        for part, part_lines in batch:
-            stem = _stem(part.file)
-            for line in part_lines:
-                self._take_line(part.file, stem, line, next(rules))
+        self.lines += len(batch)
+        for file, line, rules in batch:
+            if rules or not self._take_quickly(file, line):
+                self._take_line(file, _stem(file), line, rules)
+
+    def _take_quickly(self, file: str, line: Line) -> bool:
+        content = line.content.strip()
+        event_id = identity(content)
+        if event_id in self.seen:
+            return False
+        event = quick_event(content, Place(file, line.offset, "", event_id))
+        if event is None:
+            return False
+        self.seen.add(event_id)
+        self.events.append(event)
+        return True
 
     def _take_line(self, file: str, stem: str, line: Line, rules: Sequence[Rule]) -> None:
         try:
