@@ -59,7 +59,7 @@ class Warehouse:
                 f"Materialise it first: dagster asset materialize --select {'/'.join(asset)} "
                 f"--partition {round_key}"
             )
-        return pl.read_parquet(path, memory_map=False)
+        return pl.read_parquet(path, memory_map=False, glob=False)
 
     def rounds(self, asset: Sequence[str]) -> list[str]:
         """Keys of the rounds that have this asset, by name."""

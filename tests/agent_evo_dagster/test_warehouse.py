@@ -1,5 +1,7 @@
 """The warehouse: equal frames give equal bytes, names cannot leave it, a miss says what to run."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import polars as pl
@@ -41,3 +43,45 @@ def test_the_rounds_of_an_asset_are_listed(tmp_path: Path) -> None:
     store.write(("segments",), "round-0002", FRAME)
     store.write(("segments",), "round-0001", FRAME)
     assert store.rounds(("segments",)) == ["round-0001", "round-0002"]
+
+
+def test_a_root_whose_name_is_a_pattern_is_a_name(tmp_path: Path) -> None:
+    store = Warehouse(tmp_path / "a [b]*")
+    store.write(("segments",), "round-0001", FRAME)
+    assert_frame_equal(store.read(("segments",), "round-0001"), FRAME)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+import polars as pl
+from agent_evo_dagster.warehouse import Warehouse
+
+store, writer = Warehouse(Path(sys.argv[1])), int(sys.argv[2])
+sys.stdin.readline()
+for number in range(1, 26):
+    frame = pl.DataFrame({"writer": [writer] * 500, "number": [number] * 500})
+    store.write(("own",), f"round-{writer}{number:04d}", frame)
+    store.write(("shared",), "round-0001", frame)
+    held = store.read(("shared",), "round-0001")
+    assert held.height == 500 and held.n_unique() == 1, held
+"""
+
+
+def test_four_writers_at_once_lose_nothing_and_tear_nothing(tmp_path: Path) -> None:
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(number)], stdin=subprocess.PIPE)
+        for number in range(4)
+    ]
+    for writer in writers:
+        assert writer.stdin is not None
+        writer.stdin.write(b"go\n")
+        writer.stdin.close()
+    assert [writer.wait(120) for writer in writers] == [0] * 4
+    store = Warehouse(tmp_path)
+    assert len(store.rounds(("own",))) == 100
+    for key in store.rounds(("own",)):
+        frame = store.read(("own",), key)
+        assert frame.rows()[0] == (int(key[6]), int(key[7:])) and frame.height == 500
+    assert store.read(("shared",), "round-0001")["number"].unique().to_list() == [25]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".parquet"]

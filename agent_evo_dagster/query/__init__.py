@@ -1,0 +1,1 @@
+"""Queries: what all rounds stored, as SQL views for reading. Nothing is computed here that a round needs."""

@@ -1,0 +1,107 @@
+"""The warehouse as a database that can only be read: one SELECT over the views. Not how rows are shown."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+
+from agent_evo_dagster.errors import AgentEvoError
+from agent_evo_dagster.query.views import DERIVED, STORED, StoredView
+
+_GLOB: Final = re.compile(r"[*?\[]")
+# Whoever reads may not write, load, or look anywhere but in the warehouse, and may not change that.
+_CLOSE: Final = (
+    "SET TimeZone = 'UTC'",
+    "SET temp_directory = ''",
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET enable_external_access = false",
+    "SET lock_configuration = true",
+)
+
+
+class QueryError(AgentEvoError, ValueError):
+    """A query that cannot be run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a query found."""
+
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+
+
+def run_query(warehouse: Path, sql: str) -> Rows:
+    """The rows that one SELECT over the views finds.
+
+    Raises:
+        QueryError: nothing is stored, or the statement is not one SELECT, or it cannot be run.
+    """
+    if not warehouse.is_dir():
+        raise QueryError(
+            f"A query was asked for, and no round has stored anything at {warehouse}. "
+            "Run one: agent-evo rounds run"
+        )
+    _check_statement(sql)
+    with duckdb.connect(":memory:") as connection:
+        try:
+            for statement in _opening(warehouse):
+                connection.execute(statement)
+            cursor = connection.execute(sql)
+            return Rows(tuple(column[0] for column in cursor.description or ()), cursor.fetchall())
+        except duckdb.Error as error:
+            raise QueryError(
+                f"The query cannot be run. {error}\nViews and their columns: agent-evo query"
+            ) from error
+
+
+def _check_statement(sql: str) -> None:
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise QueryError(f"The query is not SQL that DuckDB reads. {error}") from error
+    kinds = [statement.type for statement in statements]
+    if kinds != [duckdb.StatementType.SELECT]:  # EXPLAIN ANALYZE would run what it explains
+        found = ", ".join(kind.name for kind in kinds) or "nothing"
+        raise QueryError(
+            f"One SELECT was expected, and {found} was given. The store is for reading: ask one SELECT "
+            "(or WITH, FROM, DESCRIBE, SUMMARIZE) over the views."
+        )
+
+
+def _opening(warehouse: Path) -> Iterator[str]:
+    """The statements that make the views, then close everything else."""
+    # Both as it is and as a pattern names it: DuckDB checks the pattern, then the files that it stands for.
+    yield f"SET allowed_directories = [{_literal(str(warehouse))}, {_literal(_escaped(warehouse))}]"
+    for stored in STORED:
+        yield f"CREATE VIEW {stored.name} AS {_stored_sql(warehouse, stored)}"
+    for derived in DERIVED:
+        yield f"CREATE VIEW {derived.name} AS {derived.sql}"
+    yield from _CLOSE
+
+
+def _stored_sql(warehouse: Path, view: StoredView) -> str:
+    """A SELECT over the files of a view; a column that a file lacks is null in its rows."""
+    nothing = ", ".join(f'NULL::{kind} AS "{name}"' for name, kind in view.columns.items())
+    parts = [f"SELECT {nothing} WHERE false"]
+    for asset in view.assets:
+        if any((warehouse / asset).glob("*.parquet")):
+            files = _literal(f"{_escaped(warehouse / asset)}/*.parquet")
+            parts.append(
+                "SELECT *, regexp_extract(filename, '([^/]+)[.]parquet$', 1) AS round "
+                f"FROM read_parquet({files}, filename = true, union_by_name = true)"
+            )
+    columns = ", ".join(f'CAST("{name}" AS {kind}) AS "{name}"' for name, kind in view.columns.items())
+    return f"SELECT {columns} FROM ({' UNION ALL BY NAME '.join(parts)})"
+
+
+def _escaped(path: Path) -> str:
+    return _GLOB.sub(lambda match: f"[{match[0]}]", str(path))
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
