@@ -1,4 +1,4 @@
-"""Folders of recorded sessions become spool files: hook recordings, and the older layout. Not their meaning.
+"""Folders of recorded sessions become spool files, each by the source that it is of. Not their meaning.
 
 Lines are copied as they are, broken ones too: what cannot be read is for the reader to count. Importing the
 same folder again adds nothing; importing one that has grown adds what is new.
@@ -6,21 +6,18 @@ same folder again adds nothing; importing one that has grown adds what is new.
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Literal
+from pathlib import Path, PurePosixPath
 
+from agent_evo_dagster.capture.copies import keep
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
 from agent_evo_dagster.capture.names import NO_SESSION, safe_name
-from agent_evo_dagster.capture.slices import HOOKS, LEGACY
+from agent_evo_dagster.capture.slices import HOOKS
+from agent_evo_dagster.capture.sources.registry import sources
 from agent_evo_dagster.errors import CaptureError
-from agent_evo_dagster.files import write_atomic
 
 _SNIFFED_LINES = 50
-_LEGACY_TYPES = frozenset({"tool_call", "turn_end", "conversation_end"})
-
-Format = Literal["hook", "legacy"]
 
 
 @dataclass(slots=True)
@@ -47,24 +44,25 @@ def import_sessions(source: Path, spool: Path) -> ImportReport:
     report = ImportReport()
     recorded: dict[str, list[tuple[int, bytes]]] = {}
     for path in _candidates(source):
-        match _format_of(path):
-            case "hook":
-                report.files += 1
-                _collect(path, recorded)
-            case "legacy":
-                report.files += 1
-                _copy_legacy(path, spool, report)
-            case None:
-                report.skipped.append(
-                    (str(path), "holds neither hook records nor events of the older layout")
-                )
+        records = _first_records(path)
+        found = next((kind for kind in sources() if kind.recognises(records)), None)
+        if found is None:
+            report.skipped.append((str(path), "holds no records of a source that is known"))
+            continue
+        report.files += 1
+        target = found.target(path, records)
+        if target is None:
+            _collect(path, recorded)
+        else:
+            _keep(path, spool, target, report)
     for name, lines in sorted(recorded.items()):
         report.sessions.add(name)
         _append_new(spool / HOOKS / f"{name}.jsonl", lines, report)
     if not report.files:
         raise CaptureError(
             f"{source} holds no session that can be imported ({len(report.skipped)} files were looked at). "
-            "A session is a *.jsonl file of hook records, or <session>/events.jsonl of the older layout."
+            "A session is a *.jsonl file of hook records, a transcript of Claude Code (<session>.jsonl), or "
+            "<session>/events.jsonl of the older layout."
         )
     return report
 
@@ -79,19 +77,18 @@ def _candidates(source: Path) -> Iterator[Path]:
             yield path
 
 
-def _format_of(path: Path) -> Format | None:
-    """What the first line that tells anything says."""
+def _first_records(path: Path) -> list[Mapping[str, object]]:
+    """The objects among the first lines."""
+    records: list[Mapping[str, object]] = []
     with path.open("rb") as stream:
         for _, line in zip(range(_SNIFFED_LINES), stream, strict=False):
             try:
                 record = parse(line)
             except ValueError:
                 continue
-            if isinstance(record, dict) and isinstance(record.get("hook"), dict):
-                return "hook"
-            if isinstance(record, dict) and record.get("type") in _LEGACY_TYPES and "timestamp" in record:
-                return "legacy"
-    return None
+            if isinstance(record, dict):
+                records.append(record)
+    return records
 
 
 def _collect(path: Path, recorded: dict[str, list[tuple[int, bytes]]]) -> None:
@@ -126,20 +123,12 @@ def _append_new(path: Path, lines: list[tuple[int, bytes]], report: ImportReport
             stream.write(lead + b"\n".join(new) + b"\n")
 
 
-def _copy_legacy(path: Path, spool: Path, report: ImportReport) -> None:
+def _keep(path: Path, spool: Path, target: str, report: ImportReport) -> None:
     """Keep the file as it is; a longer version of one that is there takes its place."""
-    name = safe_name(path.parent.name)
-    target = spool / LEGACY / name / "events.jsonl"
-    data, status = path.read_bytes(), path.stat()
-    present = target.read_bytes() if target.exists() else b""
-    if present.startswith(data) and present:
-        report.known_lines += data.count(b"\n")
-    elif data.startswith(present):
-        write_atomic(target, data, mode=0o600)  # not redacted yet
-        os.utime(target, ns=(status.st_atime_ns, status.st_mtime_ns))
-        report.known_lines += present.count(b"\n")
-        report.added_lines += data.count(b"\n") - present.count(b"\n")
-    else:
-        report.skipped.append((str(path), f"differs from {target}, which the spool holds for this session"))
+    copied = keep(path, spool, target)
+    report.added_lines += copied.added.count(b"\n")
+    report.known_lines += copied.known
+    if copied.problem is not None:
+        report.skipped.append((str(path), copied.problem))
         return
-    report.sessions.add(name)
+    report.sessions.add(PurePosixPath(target).parts[1])

@@ -3,11 +3,13 @@
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
 from rich.console import Console
 
+from agent_evo_dagster.capture.copies import DELETED_AFTER, WARN_AFTER, uncopied
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.rounds.store import RoundStore
@@ -46,6 +48,7 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
         mend = "" if found else f" is missing: pip install 'agent-evo-dagster[{extra}]'"
         yield Diagnosis(found, f"package {module}{mend}")
     yield _spool(settings)
+    yield _transcripts(settings)
     yield _bank(root, settings)
     keys = RoundStore(settings.rounds).keys()
     yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
@@ -58,6 +61,18 @@ def _spool(settings: Settings) -> Diagnosis:
     return Diagnosis(
         False,
         f"spool {settings.spool} is empty: agent-evo hooks install --project DIR, or agent-evo import PATH",
+    )
+
+
+def _transcripts(settings: Settings) -> Diagnosis:
+    """Transcripts that the client is about to delete."""
+    left = uncopied(settings.spool, datetime.now(UTC))
+    if not left:
+        return Diagnosis(True, "transcripts: none is about to be deleted without a copy in the spool")
+    return Diagnosis(
+        False,
+        f"{len(left)} transcripts are older than {WARN_AFTER.days} days and not in the spool; the client "
+        f"deletes them after {DELETED_AFTER.days}: agent-evo import {left[0].parent}",
     )
 
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from agent_evo_dagster.capture.companions import transcript_slices
+from agent_evo_dagster.capture.copies import copy_transcripts
 from agent_evo_dagster.capture.slices import available_slices
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError
@@ -47,15 +49,19 @@ def to_slice(record: SliceRecord) -> FileSlice:
     return FileSlice(record.file, record.start, record.end, record.sha256, record.sessions)
 
 
-def new_slices(settings: Settings, store: RoundStore, ask: RoundRequest, now: datetime) -> list[FileSlice]:
-    """Finished sessions of the spool that no round took yet."""
-    return available_slices(
-        settings.spool,
-        taken_slices(store),
-        now=now,
-        quiet=ask.quiet,
-        include_open=ask.include_open_sessions,
-    )
+def new_slices(
+    settings: Settings, store: RoundStore, ask: RoundRequest, now: datetime, *, copy: bool = False
+) -> list[FileSlice]:
+    """Finished sessions of the spool that no round took yet, with their transcripts.
+
+    `copy` brings the transcripts that the client still has into the spool first.
+    """
+    taken, quiet, include_open = taken_slices(store), ask.quiet, ask.include_open_sessions
+    captured = available_slices(settings.spool, taken, now=now, quiet=quiet, include_open=include_open)
+    if copy:
+        copy_transcripts(settings.spool, captured)
+    told = transcript_slices(settings.spool, captured, taken, now=now, quiet=quiet, include_open=include_open)
+    return captured + told
 
 
 def open_round(
@@ -75,7 +81,7 @@ def open_round(
     moment = now or datetime.now(UTC)
     store = RoundStore(settings.rounds)
     with locked(store.lock):
-        slices = new_slices(settings, store, ask, moment)
+        slices = new_slices(settings, store, ask, moment, copy=True)
         if not slices and not taken_slices(store) and not ask.allow_empty:
             raise EmptySpoolError(_nothing_captured(settings))
         bank = ensure_bank(settings, template)

@@ -1,0 +1,151 @@
+"""Tests of transcripts brought into the spool, and of what a round takes of them."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.capture import copies
+from agent_evo_dagster.capture.companions import transcript_slices
+from agent_evo_dagster.capture.copies import copy_transcripts, keep, uncopied
+from agent_evo_dagster.capture.importer import import_sessions
+from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.capture.types import FileSlice
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round, to_slice
+from agent_evo_dagster.settings import Settings
+from tests.agent_evo_dagster.capture.spools import record
+from tests.agent_evo_dagster.capture.transcripts import SESSION, gathered, prompt, put, said
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+COPY = f"transcripts/{SESSION}/{SESSION}.jsonl"
+
+
+def _client(home: Path, *lines: bytes, session: str = SESSION) -> Path:
+    """A transcript where the client keeps it."""
+    path = home / "projects" / "-work" / f"{session}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"".join(lines))
+    return path
+
+
+def _hooks(spool: Path, transcript: object, *, ended: bool = True, session: str = SESSION) -> list[FileSlice]:
+    """A captured session whose records name `transcript`."""
+    fields = {"session_id": session, "transcript_path": str(transcript)}
+    lines = [record(1, **fields)]
+    lines += [record(2, hook_event_name="SessionEnd", **fields)] if ended else []
+    put(spool, f"hooks/{session}.jsonl", b"\n".join(lines) + b"\n")
+    return available_slices(spool, [], now=NOW, quiet=timedelta(), include_open=True)
+
+
+def _told(spool: Path, captured: list[FileSlice], taken: list[FileSlice], quiet: int = 0) -> list[FileSlice]:
+    return transcript_slices(spool, captured, taken, now=NOW, quiet=timedelta(days=quiet), include_open=False)
+
+
+def test_the_transcript_that_a_record_names_is_copied_with_its_subagents(tmp_path: Path) -> None:
+    path = _client(tmp_path, prompt("go"))
+    put(path.with_suffix(""), "subagents/agent-a1.jsonl", prompt("sub", agentId="a1"))
+    put(path.with_suffix(""), "subagents/notes.jsonl", b"{}\n")
+    copied = copy_transcripts(tmp_path / "spool", _hooks(tmp_path / "spool", path))
+    assert [one.target for one in copied] == [COPY, f"transcripts/{SESSION}/subagents/agent-a1.jsonl"]
+    assert (tmp_path / "spool" / COPY).read_bytes() == path.read_bytes()
+    assert (tmp_path / "spool" / COPY).stat().st_mode & 0o777 == 0o600
+
+
+def test_no_other_file_is_followed(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    secret = _client(tmp_path, b"secret\n", session="other")
+    link = tmp_path / f"{SESSION}.jsonl"
+    link.symlink_to(secret)
+    for named in (secret, link, tmp_path / "gone" / link.name, f"{SESSION}.jsonl", tmp_path, 7, "a\0b"):
+        assert copy_transcripts(spool, _hooks(spool, named)) == []
+    dotted = tmp_path / "x" / ".." / "projects" / "-work" / f"{SESSION}.jsonl"
+    _client(tmp_path, prompt("go"))
+    assert copy_transcripts(spool, _hooks(spool, dotted)) == []
+
+
+def test_a_copy_grows_with_its_transcript_and_never_turns_back(tmp_path: Path) -> None:
+    path = _client(tmp_path, prompt("one"))
+    assert keep(path, tmp_path, COPY).known == 0
+    _client(tmp_path, prompt("one"), prompt("two"))
+    grown = keep(path, tmp_path, COPY)
+    assert (grown.added, grown.known) == (prompt("two"), 1)
+    _client(tmp_path, prompt("another"))
+    assert "differs from" in str(keep(path, tmp_path, COPY).problem)
+    assert (tmp_path / COPY).read_bytes() == prompt("one") + prompt("two")
+
+
+def test_a_transcript_beyond_the_bound_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "MOST_BYTES", 10)
+    assert "at most 10" in str(keep(_client(tmp_path, prompt("one")), tmp_path, COPY).problem)
+    assert not (tmp_path / COPY).exists()
+
+
+def test_a_transcript_is_taken_with_its_session_and_from_where_the_last_round_ended(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    first = put(spool, COPY, prompt("one"))
+    captured = _hooks(spool, "nowhere")
+    taken = _told(spool, captured, [], quiet=9999)
+    assert [(part.file, part.start, part.end) for part in taken] == [(COPY, 0, first.end)]
+    assert taken[0].sessions == (SESSION,)
+    put(spool, COPY, prompt("one") + prompt("two") + b'{"half')
+    assert _told(spool, [], [*captured, *taken]) == []  # its session has no new records
+    (later,) = _told(spool, captured, taken)
+    assert (later.start, later.end) == (first.end, first.end + len(prompt("two")))
+
+
+def test_a_session_that_only_its_transcript_tells_is_taken_once_it_is_quiet(tmp_path: Path) -> None:
+    put(tmp_path, COPY, prompt("one"))
+    os.utime(tmp_path / COPY, (NOW.timestamp() - 86400, NOW.timestamp() - 86400))
+    assert _told(tmp_path, [], [], quiet=2) == []
+    assert len(_told(tmp_path, [], [], quiet=1)) == 1
+
+
+def test_a_transcripts_folder_is_imported_and_again_adds_what_is_new(
+    shared: Callable[[str], Path], tmp_path: Path
+) -> None:
+    report = import_sessions(shared("claude_code") / "transcripts", tmp_path)
+    assert (report.files, len(report.sessions), report.added_lines) == (8, 6, 382)
+    assert sorted(path.parent.name for path in tmp_path.rglob("agent-*.jsonl")) == ["subagents"] * 2
+    assert import_sessions(shared("claude_code") / "transcripts", tmp_path).added_lines == 0
+    assert gathered(tmp_path, _told(tmp_path, [], [])).lines == 382
+
+
+def test_hooks_and_transcripts_of_one_folder_are_imported_together(
+    shared: Callable[[str], Path], tmp_path: Path
+) -> None:
+    report = import_sessions(shared("claude_code"), tmp_path)
+    assert (report.files, report.added_lines, report.skipped) == (18, 543, [])
+    captured = available_slices(tmp_path, [], now=NOW, quiet=timedelta(), include_open=False)
+    found = gathered(tmp_path, [*captured, *_told(tmp_path, captured, [])])
+    assert found.coverage["calls_both"].sum() == 35
+    assert found.coverage["calls_hook_only"].sum() == found.coverage["calls_transcript_only"].sum() == 0
+
+
+def test_opening_a_round_freezes_the_transcripts_of_its_sessions(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "home")
+    path = _client(tmp_path, prompt("go"), said({"type": "text", "text": "done"}))
+    _hooks(settings.spool, path)
+    template = Path(__file__).parents[3] / "skill_bank"
+    manifest = open_round(settings, template, RoundRequest(), now=NOW)
+    slices = [to_slice(one) for one in manifest.slices]
+    assert [part.file for part in slices] == [f"hooks/{SESSION}.jsonl", COPY]
+    before = gathered(settings.spool, slices)
+    assert before.events.filter(source="transcript").height == 2
+    path.unlink()  # the client deletes its own
+    put(settings.spool, COPY, (settings.spool / COPY).read_bytes() + prompt("more"))
+    assert gathered(settings.spool, slices).events.equals(before.events)
+    assert open_round(settings, template, RoundRequest(), now=NOW).slices == ()
+
+
+def test_the_doctor_is_told_of_old_transcripts_without_a_copy(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    path = _client(tmp_path, prompt("go"))
+    captured = _hooks(spool, path)
+    file = spool / captured[0].file
+    os.utime(file, (NOW.timestamp(), NOW.timestamp()))
+    assert uncopied(spool, NOW + timedelta(days=19)) == []
+    assert uncopied(spool, NOW + timedelta(days=21)) == [path]
+    copy_transcripts(spool, captured)
+    assert uncopied(spool, NOW + timedelta(days=21)) == []
