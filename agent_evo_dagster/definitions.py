@@ -43,7 +43,9 @@ def build_resources(settings: Settings) -> dict[str, object]:
     return {
         "io_manager": WarehouseIOManager(root=str(settings.warehouse)),
         "warehouse": WarehouseResource(root=str(settings.warehouse)),
-        "spool": SpoolResource(path=str(settings.spool), home=str(settings.root)),
+        "spool": SpoolResource(
+            path=str(settings.spool), home=str(settings.root), redact=list(settings.redact)
+        ),
         "rounds": RoundsResource(home=str(settings.root)),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)

@@ -1,11 +1,12 @@
 """Paths and environment variables, in one typed place. Nothing here touches the disk."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+Personal = Literal["email", "ip", "home"]
 ApprovalPolicy = Literal["auto", "manual"]
 
 
@@ -20,7 +21,18 @@ class Settings(BaseSettings):
     executor: Literal["in_process", "multiprocess"] = Field(
         "in_process", description="How Dagster runs the steps of a round: here, or in a process each."
     )
+    redact: Annotated[tuple[Personal, ...], NoDecode] = Field(
+        (), description="Personal data to redact besides all secrets: any of email,ip,home; commas between."
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
+
+    @field_validator("redact", mode="before")
+    @classmethod
+    def _kinds(cls, value: object) -> object:
+        """The environment's text as a list."""
+        if not isinstance(value, str):
+            return value
+        return [kind.strip() for kind in value.split(",") if kind.strip()]
 
     @property
     def root(self) -> Path:

@@ -18,11 +18,12 @@ class SpoolResource(dg.ConfigurableResource[Any]):
 
     path: str
     home: str
+    redact: list[str]  # kinds of personal data that go as secrets do
 
     def read(self, manifest: RoundManifest) -> ReadResult:
         """The events that a round took, redacted, and the lines that were no events."""
         slices = [to_slice(record) for record in manifest.slices]
-        return read_slices(Path(self.path), slices, key=load_key(Path(self.home)))
+        return read_slices(Path(self.path), slices, key=load_key(Path(self.home), personal=self.redact))
 
     def files(self) -> dict[str, int]:
         """The files of the spool with their sizes in bytes, by name."""

@@ -15,8 +15,8 @@ from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
 from agent_evo_dagster.capture.quarantine import quarantine_row
 from agent_evo_dagster.capture.quick import quick_event
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
-from agent_evo_dagster.capture.redact import redact_value, rules_called_for
-from agent_evo_dagster.capture.secret_rules import RULES, Rule
+from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
+from agent_evo_dagster.capture.secret_rules import Rule
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA, Event, FileSlice
 from agent_evo_dagster.errors import CaptureError
 from agent_evo_dagster.files import sha256_bytes
@@ -43,7 +43,7 @@ def read_slices(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> Read
     """
     reader = _Reader(key)
     with ThreadPoolExecutor(max_workers=1) as ahead:
-        prepare = partial(_prepared, spool)
+        prepare = partial(_prepared, spool, rules_of(key))
         waiting: Future[_Batch] | None = None
         for batch in batches(slices, _BATCH_BYTES):
             prepared, waiting = waiting, ahead.submit(prepare, batch)
@@ -71,11 +71,11 @@ def batches(slices: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]
         yield batch
 
 
-def _prepared(spool: Path, slices: Sequence[FileSlice]) -> _Batch:
+def _prepared(spool: Path, rules: Sequence[Rule], slices: Sequence[FileSlice]) -> _Batch:
     """What needs no Python for each byte: it runs beside the reading of the batch before."""
     lines = [(part.file, line) for part in slices for line in split(verified_bytes(spool, part), part.start)]
-    rules = rules_called_for([line.content for _, line in lines])
-    return [(file, line, called) for (file, line), called in zip(lines, rules, strict=True)]
+    called_for = rules_called_for([line.content for _, line in lines], rules)
+    return [(file, line, called) for (file, line), called in zip(lines, called_for, strict=True)]
 
 
 def verified_bytes(spool: Path, part: FileSlice) -> bytes:
@@ -174,7 +174,7 @@ class _Reader:
     def _take_broken(self, file: str, stem: str, line: Line, problem: str) -> None:
         saved, rest = salvage(line)
         for part in saved:
-            self._take_record(file, stem, Line(part.offset, part.content), part.record, RULES)
+            self._take_record(file, stem, Line(part.offset, part.content), part.record, rules_of(self.key))
         if rest or not saved:
             what = "it begins with a byte order mark" if rest == BOM else f"it is not JSON: {problem}"
             left = f" ({len(saved)} whole records in it were recovered)" if saved else ""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
+from agent_evo_dagster.capture.personal_rules import PERSONAL_RULES
 from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD, Rule
 from agent_evo_dagster.errors import CaptureError
 
@@ -32,24 +33,40 @@ _PLACEHOLDERS = frozenset(
 _VARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
 
 
+class RedactionKey(bytes):
+    """The key of a home, and the personal data that its owner wants gone besides all secrets."""
+
+    personal: tuple[str, ...] = ()
+
+
+def rules_of(key: bytes) -> tuple[Rule, ...]:
+    """The rules that hold where this key is used."""
+    personal = key.personal if isinstance(key, RedactionKey) else ()
+    return (*RULES, *(PERSONAL_RULES[kind] for kind in personal))
+
+
 def placeholder(secret: str, kind: str, key: bytes) -> str:
     """What stands for `secret` from now on."""
     return f"{_MARK}{kind}:{hmac.digest(key, secret.encode('utf-8', 'surrogatepass'), 'sha256').hex()[:8]}>"
 
 
-def redact_text(text: str, key: bytes, rules: Sequence[Rule] = RULES) -> str:
-    """`text` with every secret in it replaced; the same object if there is none."""
+def redact_text(text: str, key: bytes, rules: Sequence[Rule] | None = None) -> str:
+    """`text` with every secret in it replaced; the same object if there is none.
+
+    `rules` are those that the text may call for; all that hold for the key where absent.
+    """
     if len(text) < _SHORTEST:
         return text
     lowered, redacted = text.lower(), text
-    for rule in rules:
+    for rule in rules_of(key) if rules is None else rules:
         if any(cue in lowered for cue in rule.cues):
             redacted = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), redacted)
     return text if redacted == text else redacted
 
 
-def redact_value(value: object, key: bytes, rules: Sequence[Rule] = RULES) -> object:
+def redact_value(value: object, key: bytes, rules: Sequence[Rule] | None = None) -> object:
     """A JSON value without the secrets in its strings and names; the same object if there is none."""
+    rules = rules_of(key) if rules is None else rules
     if isinstance(value, str):
         return redact_text(value, key, rules)
     if isinstance(value, list):
@@ -65,8 +82,8 @@ def redact_value(value: object, key: bytes, rules: Sequence[Rule] = RULES) -> ob
     return value
 
 
-def rules_called_for(lines: Sequence[bytes]) -> list[Sequence[Rule]]:
-    """The rules that a raw JSON line calls for: any other would find nothing in it. For most lines, none."""
+def rules_called_for(lines: Sequence[bytes], rules: Sequence[Rule] = RULES) -> list[Sequence[Rule]]:
+    """The `rules` that a raw JSON line calls for: others would find nothing in it. For most lines, none."""
     if not lines:
         return []
     try:
@@ -75,10 +92,10 @@ def rules_called_for(lines: Sequence[bytes]) -> list[Sequence[Rule]]:
         text = pl.Series([line.decode("utf-8", "replace") for line in lines], dtype=pl.String)
     frame = text.to_frame("line")
     found: list[Sequence[Rule]] = [()] * len(lines)
-    rows = frame.select(pl.any_horizontal(map(_holds, _searches()))).to_series().arg_true()
-    some = frame[rows].select(_holds(f"{rule.hint}|{_ESCAPED}").alias(str(n)) for n, rule in enumerate(RULES))
+    rows = frame.select(pl.any_horizontal(map(_holds, _searches(rules)))).to_series().arg_true()
+    some = frame[rows].select(_holds(f"{rule.hint}|{_ESCAPED}").alias(str(n)) for n, rule in enumerate(rules))
     for row, flags in zip(rows, some.iter_rows(), strict=True):
-        found[row] = [rule for rule, flag in zip(RULES, flags, strict=True) if flag]
+        found[row] = [rule for rule, flag in zip(rules, flags, strict=True) if flag]
     return found
 
 
@@ -86,10 +103,10 @@ def _holds(hint: str) -> pl.Expr:
     return pl.col("line").str.contains(hint)
 
 
-def _searches() -> list[str]:
+def _searches(rules: Sequence[Rule]) -> list[str]:
     """What to look for in each line. Few literals in one search, or none but one, are found fastest."""
-    tokens = "|".join(rule.hint for rule in RULES if rule.is_token)
-    return [tokens, _ESCAPED, *dict.fromkeys(rule.hint for rule in RULES if not rule.is_token)]
+    tokens = "|".join(rule.hint for rule in rules if rule.is_token)
+    return [tokens, _ESCAPED, *dict.fromkeys(rule.hint for rule in rules if not rule.is_token)]
 
 
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
@@ -125,12 +142,19 @@ def _is_none(secret: str) -> bool:
     )
 
 
-def load_key(home: Path) -> bytes:
+def load_key(home: Path, *, personal: Sequence[str] = ()) -> RedactionKey:
     """The key of `home`, made on the first call, so that one secret has one placeholder in all rounds.
 
+    Where it is used, `personal` data goes as secrets do.
+
     Raises:
-        CaptureError: the key file cannot be used.
+        CaptureError: the key file cannot be used, or there is no such kind of personal data.
     """
+    if unknown := set(personal) - PERSONAL_RULES.keys():
+        raise CaptureError(
+            f"Redaction of {', '.join(sorted(unknown))} was asked for; what can go besides secrets is "
+            f"{', '.join(PERSONAL_RULES)}. Set AGENT_EVO_REDACT to some of these."
+        )
     path = home / KEY_FILE
     with contextlib.suppress(FileExistsError):
         if not path.exists():
@@ -141,7 +165,9 @@ def load_key(home: Path) -> bytes:
             f"{path} should hold a redaction key of {KEY_BYTES} bytes and holds {len(key)}. "
             "Restore it from a backup, or delete it: secrets then get new placeholders from then on."
         )
-    return key
+    loaded = RedactionKey(key)
+    loaded.personal = tuple(personal)
+    return loaded
 
 
 def _create(path: Path) -> None:

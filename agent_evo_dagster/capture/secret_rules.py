@@ -151,6 +151,35 @@ RULES: tuple[Rule, ...] = (
         r"|dapi[0-9a-f]{32}",
         r"(?:gsk_|r8_|xai-|nvapi-|pplx-|tvly-|lsv2_|do[op]_v1_|shpat_|fw_)[A-Za-z0-9_-]{20}|dapi[0-9a-f]{32}",
     ),
+    _token(
+        "service_key",
+        "lin_api_ ntn_ figd_ hvs. glsa_ pmak- dp.pt. sntrys_ atatt3 pul- key- age-secret-key- figo_",
+        r"(?:lin_api_|ntn_|fig[do]_|hvs\.|glsa_|PMAK-|dp\.pt\.|sntrys_|ATATT3|AGE-SECRET-KEY-)[A-Za-z0-9_-]{20,}"
+        r"|(?:pul|key)-[0-9a-f]{32,}",
+        r"(?:lin_api_|ntn_|fig[do]_|hvs\.|glsa_|PMAK-|dp\.pt\.|sntrys_|ATATT3|AGE-SECRET-KEY-)[A-Za-z0-9_-]{20}"
+        r"|(?:pul|key)-[0-9a-f]{32}",
+    ),
+    _token("twilio_key", "sk ac", r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])", r"(?:SK|AC)[0-9a-f]{32}"),
+    _rule(
+        "telegram_token",
+        ":aa",
+        r"(?<![0-9A-Za-z])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])",
+        r":AA[A-Za-z0-9_-]{32}",
+    ),
+    _rule(
+        "azure_signature",
+        "sig=",
+        r"[?&]sig=(?P<s>[A-Za-z0-9%+/=_-]{20,200})",
+        r"[?&]sig=|u0026sig=",
+    ),
+    _rule(
+        "password",
+        "login",
+        r"\blogin\s+[^\s\\]{1,100}\s+password\s+(?P<s>\S{1,200})",
+        "login",
+    ),
+    _rule("password", "pass:", r"-pass(?:in|out)?\s+pass:(?P<s>[^\s\"'\\]{1,200})", "pass:"),
+    _rule("password", "redis-cli", r"\bredis-cli\b[^|;&\n]{0,200}?\s-a\s*(?P<s>\S{4,200})", "redis-cli"),
     _rule(
         "url_password",
         "://",

@@ -18,7 +18,7 @@ from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.quarantine import quarantine_row
 from agent_evo_dagster.capture.read import verified_bytes
 from agent_evo_dagster.capture.records import Place
-from agent_evo_dagster.capture.redact import redact_value, rules_called_for
+from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
 from agent_evo_dagster.capture.secret_rules import Rule
 from agent_evo_dagster.capture.sources.protocol import Reading
 from agent_evo_dagster.capture.transcript_records import KnownCalls, Nothing, events_of
@@ -73,7 +73,8 @@ class _Reader:
         """Read the lines of one slice."""
         self.lines += len(lines)
         stem = PurePosixPath(part.file).parts[1]
-        for line, rules in zip(lines, rules_called_for([line.content for line in lines]), strict=True):
+        called_for = rules_called_for([line.content for line in lines], rules_of(self.key))
+        for line, rules in zip(lines, called_for, strict=True):
             try:
                 self._take_line(part.file, stem, line, rules)
             except RecursionError:

@@ -17,6 +17,7 @@ from agent_evo_dagster.capture.redact import (
     redact_text,
     redact_value,
     rules_called_for,
+    rules_of,
 )
 from agent_evo_dagster.errors import CaptureError
 from tests.agent_evo_dagster.capture.spools import KEY
@@ -36,6 +37,9 @@ SECRETS = {
     "sendgrid_key": ["SG." + "aB3d" * 5 + "." + "aB3d" * 10],
     "provider_key": ["gsk_" + "aB3d" * 13, "nvapi-" + "aB3_" * 16],
     "jwt": ["eyJ" + "hbGciOiJIUzI1NiJ9" + ".eyJ" + "zdWIiOiIxMjM0In0" + ".aB3_-dEf"],
+    "service_key": ["lin_api_" + "aB3d" * 10, "hvs." + "aB3d" * 8, "glsa_" + "aB3d" * 9, "key-" + "0a1b" * 8],
+    "twilio_key": ["SK" + "0a1b2c3d" * 4],
+    "telegram_token": ["123456789:" + "AA" + "aB3-" * 8 + "x"],
     "private_key": ["-----BEGIN RSA " + "PRIVATE KEY-----\nMIIE\nabc=\n-----END RSA " + "PRIVATE KEY-----"],
 }
 WHOLE = [(kind, secret) for kind, secrets in SECRETS.items() for secret in secrets]
@@ -49,6 +53,10 @@ IN_CONTEXT = [
     "sshpass -p {} ssh host",
     "curl -u sam:{} https://example.com",
     "psql --password={} main",
+    "machine example.com login sam password {}",
+    "openssl rsa -passin pass:{} -in key.pem",
+    "redis-cli -h cache -a {} ping",
+    "https://x.blob.core.windows.net/c?sv=2024&sig={}%3D%3D",
     "tool --api-key {} run",
     "export DB_PASSWORD={}",
     "WANDB_API_KEY='{}' python train.py",
@@ -204,6 +212,41 @@ def test_little_of_the_real_sessions_is_taken_for_a_secret(shared: Callable[[str
             value = parse(line)
             changed += redact_value(value, KEY, rules) is not value
     assert len(lines) == 3131 and changed <= 5
+
+
+PERSONAL = {
+    "email": (["sam.lee+x@mail.example.org"], ["git@github.com:org/x.git", "a @ b.c", "x@y", "@dataclass"]),
+    "ip": (
+        ["203.0.113.7", "10.1.2.3", "2001:db8::8a2e:370:7334", "fe80:0:0:0:1:2:3:4"],
+        ["127.0.0.1", "0.0.0.0", "12:30:45", "std::vector", "1.2.3.4.5", "v1.2.3.4", "a::b", "256.1.1.1"],
+    ),
+    "home": (
+        ["/home/sam/x.py", "/Users/sam", r"C:\Users\sam\x", "/x/projects/-home-sam-work/1.jsonl"],
+        ["/home/$USER/x", "at home/office", "/homework/sam", "the Users: sam"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "text"), [(k, text) for k, (hits, _) in PERSONAL.items() for text in hits])
+def test_personal_data_goes_where_the_settings_ask_for_it(kind: str, text: str, tmp_path: Path) -> None:
+    line = json.dumps({"cwd": f"x {text} y"}).encode()
+    assert redact_value(parse(line), KEY) == parse(line)
+    key = load_key(tmp_path, personal=[kind])
+    once = redact_value(parse(line), key)
+    assert f"<redacted:{kind}:" in str(once) and "sam" not in str(once)
+    assert redact_value(once, key) is once
+    (rules,) = rules_called_for([line], rules_of(key))
+    assert redact_value(parse(line), key, rules) == once
+
+
+@pytest.mark.parametrize(("kind", "text"), [(k, text) for k, (_, rest) in PERSONAL.items() for text in rest])
+def test_what_only_looks_personal_stays(kind: str, text: str, tmp_path: Path) -> None:
+    assert redact_text(f"x {text} y", load_key(tmp_path, personal=[kind])) == f"x {text} y"
+
+
+def test_an_unknown_kind_of_personal_data_is_an_error_that_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(CaptureError, match="email, ip, home"):
+        load_key(tmp_path, personal=["phone"])
 
 
 def test_a_key_is_made_once_and_is_private(tmp_path: Path) -> None:
