@@ -15,7 +15,8 @@ from agent_evo_dagster.errors import RoundError
 
 # What marks the runs of automation.launch, the only ones that hold such a lock.
 LAUNCHED = {"agent_evo/launcher": "agent-evo"}
-_UNFINISHED = [
+UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
     dg.DagsterRunStatus.STARTING,
     dg.DagsterRunStatus.STARTED,
@@ -45,7 +46,7 @@ def end_abandoned(instance: dg.DagsterInstance, rounds: Path, own: str) -> list[
     Returns:
         Ids of the runs that were ended.
     """
-    records = instance.get_run_records(dg.RunsFilter(statuses=_UNFINISHED, tags=LAUNCHED))
+    records = instance.get_run_records(dg.RunsFilter(statuses=UNFINISHED, tags=LAUNCHED))
     ended = []
     for run in (record.dagster_run for record in records):
         key = run.tags.get(_PARTITION, "")

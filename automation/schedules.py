@@ -6,9 +6,11 @@ import dagster as dg
 
 from agent_evo_dagster.errors import EmptySpoolError
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
 from automation.jobs import EVOLUTION_ROUND
+from automation.unstarted import unstarted
 
 
 def build_nightly(settings: Settings, template: Path) -> dg.ScheduleDefinition:
@@ -21,12 +23,16 @@ def build_nightly(settings: Settings, template: Path) -> dg.ScheduleDefinition:
         default_status=dg.DefaultScheduleStatus.STOPPED,
         description="Opens and runs a round at 02:00 UTC.",
     )
-    def nightly_round(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+    def nightly_round(
+        context: dg.ScheduleEvaluationContext,
+    ) -> list[dg.RunRequest] | dg.SkipReason:
+        keys = unstarted(context.instance, RoundStore(settings.rounds), "schedule")
         try:
-            manifest = open_round(settings, template, RoundRequest())
+            keys.append(open_round(settings, template, RoundRequest(opened_by="schedule")).key)
         except EmptySpoolError as error:
-            return dg.SkipReason(str(error))
-        context.instance.add_dynamic_partitions(str(EVOLUTION_ROUNDS.name), [manifest.key])
-        return dg.RunRequest(run_key=manifest.key, partition_key=manifest.key)
+            if not keys:
+                return dg.SkipReason(str(error))
+        context.instance.add_dynamic_partitions(str(EVOLUTION_ROUNDS.name), keys)
+        return [dg.RunRequest(run_key=key, partition_key=key) for key in keys]
 
     return nightly_round

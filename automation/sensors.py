@@ -1,17 +1,21 @@
 """Sensors: finished sessions open a round, and decisions of people are compiled."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 import dagster as dg
 
+from agent_evo_dagster.capture.slices import unreadable_files
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.adoption import not_adopted
 from agent_evo_dagster.rounds.opening import RoundRequest, new_slices, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
+from automation.abandoned import UNFINISHED
 from automation.jobs import ADOPT, EVOLUTION_ROUND
+from automation.unstarted import unstarted
 
 
 def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -> dg.SensorDefinition:
@@ -24,19 +28,18 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
         description=f"Opens a round when {enough} finished sessions are new in the spool.",
     )
     def new_sessions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        known = set(context.instance.get_dynamic_partitions(str(EVOLUTION_ROUNDS.name)))
         store = RoundStore(settings.rounds)
-        opened = store.keys()
-        unregistered = [key for key in opened if key not in known]
-        if not unregistered:
-            slices = new_slices(settings, store, RoundRequest(), datetime.now(UTC))
+        keys = unstarted(context.instance, store, "sensor")
+        if not keys:
+            ask = RoundRequest(opened_by="sensor")
+            slices = new_slices(settings, store, ask, datetime.now(UTC))
             sessions = {session for item in slices for session in item.sessions}
             if len(sessions) < enough:
-                return dg.SkipReason(f"{len(sessions)} finished sessions are new; a round opens at {enough}.")
-            unregistered = [open_round(settings, template, RoundRequest()).key]
+                return dg.SkipReason(_waits(len(sessions), enough, unreadable_files(settings.spool)))
+            keys = [open_round(settings, template, ask).key]
         return dg.SensorResult(
-            run_requests=[dg.RunRequest(run_key=key, partition_key=key) for key in unregistered],
-            dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(unregistered)],
+            run_requests=[dg.RunRequest(run_key=key, partition_key=key) for key in keys],
+            dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(keys)],
         )
 
     return new_sessions
@@ -52,14 +55,25 @@ def build_decision_sensor(settings: Settings) -> dg.SensorDefinition:
         description="Compiles the skills of a round after a person approved one of its patches.",
     )
     def new_decisions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        del context
         waiting = not_adopted(ledger_of(settings.bank_path))
-        if not waiting:
-            return dg.SkipReason("Every approved patch is compiled.")
+        due = [item for item in waiting if item.round and not _in_progress(context.instance, item.round)]
+        if not due:
+            return dg.SkipReason("Every approved patch is compiled, or its round is being run.")
+        rounds = sorted({str(record.round) for record in due})
         return dg.SensorResult(
-            run_requests=[
-                dg.RunRequest(run_key=record.hash, partition_key=record.round) for record in waiting
-            ],
+            run_requests=[dg.RunRequest(run_key=record.hash, partition_key=record.round) for record in due],
+            dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(rounds)],
         )
 
     return new_decisions
+
+
+def _waits(sessions: int, enough: int, unreadable: Mapping[str, str]) -> str:
+    passed = "".join(f" {name} is passed over: {reason}." for name, reason in unreadable.items())
+    return f"{sessions} finished sessions are new; a round opens at {enough}.{passed}"
+
+
+def _in_progress(instance: dg.DagsterInstance, key: str) -> bool:
+    """Whether the round is being run: that run compiles what its own policy approved."""
+    unfinished = dg.RunsFilter(tags={"dagster/partition": key}, statuses=UNFINISHED)
+    return instance.get_runs_count(unfinished) > 0
