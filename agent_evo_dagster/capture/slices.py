@@ -9,6 +9,7 @@ from pathlib import Path
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
 from agent_evo_dagster.capture.types import FileSlice
+from agent_evo_dagster.files import sha256_bytes
 
 HOOKS = "hooks"
 LEGACY = "legacy"
@@ -23,22 +24,50 @@ def available_slices(
 
     A file is ready when each session in it has ended (SessionEnd, and nothing begun after it), or when it was
     quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
-    taken. A file that is shorter than what was taken of it is another file: it is taken from its start.
+    taken. A file that is shorter than what was last taken of it, or has other bytes there, is another file:
+    it is taken from its start. `taken` is in the order of rounds. A file that cannot be read keeps no other
+    back; `unreadable_files` names it.
     """
-    covered: dict[str, int] = {}
-    for part in taken:
-        covered[part.file] = max(covered.get(part.file, 0), part.end)
+    latest = {part.file: part for part in taken}
     slices = []
     for path in spool_files(spool):
         name = path.relative_to(spool).as_posix()
-        start = covered.get(name, 0)
-        size = path.stat().st_size
-        if size == start:
+        try:
+            start = _start(path, latest.get(name))
+            ready = None if start is None else _slice_of(path, name, start, now - quiet, include_open)
+        except OSError:
             continue
-        ready = _slice_of(path, name, start if size > start else 0, now - quiet, include_open)
         if ready is not None:
             slices.append(ready)
     return slices
+
+
+def unreadable_files(spool: Path) -> dict[str, str]:
+    """The event files that cannot be opened, with the reason."""
+    found = {}
+    for path in spool_files(spool):
+        try:
+            path.open("rb").close()
+        except OSError as error:
+            found[path.relative_to(spool).as_posix()] = error.strerror or type(error).__name__
+    return found
+
+
+def _start(path: Path, last: FileSlice | None) -> int | None:
+    """Where the new bytes of a file begin; None where it has none."""
+    if last is None:
+        return 0
+    size = path.stat().st_size
+    if size == last.end:
+        return None
+    return last.end if size > last.end and _continues(path, last) else 0
+
+
+def _continues(path: Path, last: FileSlice) -> bool:
+    """Whether the file still holds the bytes that were taken of it last."""
+    with path.open("rb") as stream:
+        stream.seek(last.start)
+        return sha256_bytes(stream.read(last.end - last.start)) == last.sha256
 
 
 def spool_files(spool: Path) -> Iterator[Path]:

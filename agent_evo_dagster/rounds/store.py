@@ -27,6 +27,10 @@ class RoundStore:
         round_number(key)
         return self.root / key
 
+    def finished(self, key: str) -> bool:
+        """Whether a round has come to its end at least once."""
+        return (self.folder(key) / "status.json").is_file()
+
     def keys(self) -> list[str]:
         """Keys of all rounds, by number."""
         found = [path.parent.name for path in self.root.glob("round-*/manifest.json")]

@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+Opener = Literal["person", "sensor", "schedule"]
+
 
 class SliceRecord(BaseModel):
     """The byte range of one spool file that the round took."""
@@ -42,6 +44,8 @@ class RoundManifest(BaseModel):
     operator: Literal["direct"] = "direct"
     policy: Literal["auto", "manual"]
     include_open_sessions: bool
+    opened_by: Opener = Field("person", description="A sensor and a schedule run what they opened.")
+    unreadable: dict[str, str] = Field({}, description="Spool files passed over, with the reason.")
     slices: tuple[SliceRecord, ...]
     bank_hash: str = Field(description="Content hash of the bank that was read; its bytes are kept.")
     parent: ParentCheckpoint | None

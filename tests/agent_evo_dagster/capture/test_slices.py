@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_evo_dagster.capture.read import read_slices
-from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.types import FileSlice
 from tests.agent_evo_dagster.capture.spools import KEY, T0, Spool, legacy, record
 
@@ -140,6 +140,33 @@ def test_a_file_that_shrank_is_another_file(spool: Spool) -> None:
     path.write_bytes(line(7, "SessionEnd"))
     (part,) = take(spool, first)
     assert (part.start, part.end) == (0, path.stat().st_size)
+
+
+def test_a_file_that_shrank_is_taken_once(spool: Spool) -> None:
+    path = spool.write(line(1) + line(2, "SessionEnd"))
+    first = take(spool)
+    path.write_bytes(line(7, "SessionEnd"))
+    assert take(spool, [*first, *take(spool, first)]) == []
+
+
+def test_a_file_that_was_rotated_is_taken_from_its_start_once(spool: Spool) -> None:
+    path = spool.write(line(1, "SessionEnd"))
+    first = take(spool)
+    path.write_bytes(line(7) + line(8) + line(9, "SessionEnd"))  # longer than the one before it
+    second = take(spool, first)
+    assert [(part.start, part.end) for part in second] == [(0, path.stat().st_size)]
+    assert take(spool, [*first, *second]) == []
+
+
+def test_a_file_that_cannot_be_read_keeps_no_other_back(spool: Spool) -> None:
+    spool.write(line(1, "SessionEnd"))
+    (spool.path / "hooks/folder.jsonl").mkdir()
+    (spool.path / "hooks/dangling.jsonl").symlink_to(spool.path / "nowhere")
+    assert [part.file for part in take(spool)] == [FILE]
+    assert unreadable_files(spool.path) == {
+        "hooks/dangling.jsonl": "No such file or directory",
+        "hooks/folder.jsonl": "Is a directory",
+    }
 
 
 def test_broken_lines_do_not_keep_a_file_back(spool: Spool) -> None:
