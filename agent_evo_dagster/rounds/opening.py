@@ -7,13 +7,13 @@ from pathlib import Path
 
 from agent_evo_dagster.capture.companions import transcript_slices
 from agent_evo_dagster.capture.copies import copy_transcripts
-from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError
 from agent_evo_dagster.files import locked
 from agent_evo_dagster.rounds.runs import completed_checkpoint
 from agent_evo_dagster.rounds.store import RoundStore
-from agent_evo_dagster.rounds.types import ParentCheckpoint, RoundManifest, SliceRecord
+from agent_evo_dagster.rounds.types import Opener, ParentCheckpoint, RoundManifest, SliceRecord
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank, create_bank, snapshot
 
@@ -30,6 +30,7 @@ class RoundRequest:
     include_open_sessions: bool = False
     allow_empty: bool = False
     quiet: timedelta = QUIET
+    opened_by: Opener = "person"
 
 
 def ensure_bank(settings: Settings, template: Path) -> SkillBank:
@@ -95,15 +96,20 @@ def open_round(
             overrides=dict(ask.overrides),
             policy=settings.policy,
             include_open_sessions=ask.include_open_sessions,
-            slices=tuple(
-                SliceRecord(file=s.file, start=s.start, end=s.end, sha256=s.sha256, sessions=s.sessions)
-                for s in slices
-            ),
+            opened_by=ask.opened_by,
+            unreadable=unreadable_files(settings.spool),
+            slices=tuple(map(_record, slices)),
             bank_hash=snapshot(bank, settings.bank_snapshots),
             parent=_parent(settings, store),
         )
         store.save(manifest)
     return manifest
+
+
+def _record(part: FileSlice) -> SliceRecord:
+    return SliceRecord(
+        file=part.file, start=part.start, end=part.end, sha256=part.sha256, sessions=part.sessions
+    )
 
 
 def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
@@ -116,10 +122,12 @@ def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
 
 
 def _nothing_captured(settings: Settings) -> str:
+    broken = "".join(f" {name}: {why}." for name, why in unreadable_files(settings.spool).items())
+    told = f"Files that cannot be read:{broken} " if broken else ""
     return (
-        f"A round was asked for, and the spool {settings.spool} holds no finished session. Either capture "
-        "some (agent-evo hooks install --project DIR, then work with Claude Code), import some "
-        "(agent-evo import PATH; the samples: agent-evo import samples), take sessions that are still open "
-        "(--include-open-sessions), "
+        f"A round was asked for, and the spool {settings.spool} holds no finished session. {told}"
+        "Either capture some (agent-evo hooks install --project DIR, then work with Claude Code), "
+        "import some (agent-evo import PATH; the samples: agent-evo import samples), "
+        "take sessions that are still open (--include-open-sessions), "
         "or train without sessions (--allow-empty)."
     )
