@@ -13,7 +13,7 @@ from agent_evo_dagster.capture.fields import FieldError, dump, parse
 from agent_evo_dagster.capture.layers import layer_of
 from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
 from agent_evo_dagster.capture.quarantine import quarantine_row
-from agent_evo_dagster.capture.quick import quick_event
+from agent_evo_dagster.capture.quick import quick_event, with_numbered_characters
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
 from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
 from agent_evo_dagster.capture.secret_rules import Rule
@@ -54,7 +54,8 @@ def read_slices(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> Read
     return reader.result()
 
 
-_Batch = list[tuple[str, Line, Sequence[Rule]]]  # file, line, and the rules of redaction that it calls for
+_Rules = Sequence[Rule] | None  # that a line calls for; None: none, and nothing in it takes a closer look
+_Batch = list[tuple[str, Line, _Rules]]
 
 
 def batches(slices: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]:
@@ -74,8 +75,10 @@ def batches(slices: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]
 def _prepared(spool: Path, rules: Sequence[Rule], slices: Sequence[FileSlice]) -> _Batch:
     """What needs no Python for each byte: it runs beside the reading of the batch before."""
     lines = [(part.file, line) for part in slices for line in split(verified_bytes(spool, part), part.start)]
-    called_for = rules_called_for([line.content for _, line in lines], rules)
-    return [(file, line, called) for (file, line), called in zip(lines, called_for, strict=True)]
+    contents = [line.content for _, line in lines]
+    called_for = zip(rules_called_for(contents, rules), with_numbered_characters(contents), strict=True)
+    found = (called if called or numbered else None for called, numbered in called_for)
+    return [(file, line, called) for (file, line), called in zip(lines, found, strict=True)]
 
 
 def verified_bytes(spool: Path, part: FileSlice) -> bytes:
@@ -130,8 +133,8 @@ class _Reader:
         """Read the lines of some slices."""
         self.lines += len(batch)
         for file, line, rules in batch:
-            if rules or not self._take_quickly(file, line):
-                self._take_line(file, _stem(file), line, rules)
+            if rules is not None or not self._take_quickly(file, line):
+                self._take_line(file, _stem(file), line, rules or ())
 
     def _take_quickly(self, file: str, line: Line) -> bool:
         content = line.content.strip()

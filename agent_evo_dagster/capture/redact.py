@@ -105,8 +105,10 @@ def _holds(hint: str) -> pl.Expr:
 
 def _searches(rules: Sequence[Rule]) -> list[str]:
     """What to look for in each line. Few literals in one search, or none but one, are found fastest."""
-    tokens = "|".join(rule.hint for rule in rules if rule.is_token)
-    return [tokens, _ESCAPED, *dict.fromkeys(rule.hint for rule in rules if not rule.is_token)]
+    groups: dict[str, dict[str, None]] = {}
+    for rule in rules:
+        groups.setdefault(rule.group or rule.hint, {})[rule.hint] = None
+    return [_ESCAPED, *("|".join(hints) for hints in groups.values())]
 
 
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:

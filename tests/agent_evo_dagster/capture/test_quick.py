@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 
 from agent_evo_dagster.capture.fields import parse
-from agent_evo_dagster.capture.quick import quick_event
+from agent_evo_dagster.capture.quick import quick_event, with_numbered_characters
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of
 from agent_evo_dagster.capture.types import Event
 from tests.agent_evo_dagster.capture.spools import T0, legacy, record
@@ -55,7 +55,6 @@ def test_ordinary_records_take_the_quick_path_and_give_the_same_event(line: byte
         record(tool_name=["Bash"]),
         record(hook_event_name=None),
         record(at="soon"),
-        record(tool_response="\u00e9"),  # written by number
         record()[:-1],
         record() + b"x",
         record().replace(b"Bash", b"\xff"),
@@ -67,6 +66,11 @@ def test_ordinary_records_take_the_quick_path_and_give_the_same_event(line: byte
 )
 def test_whatever_is_odd_is_left_to_the_thorough_path(line: bytes) -> None:
     assert quick_event(line, PLACE) is None
+
+
+def test_lines_with_characters_by_number_are_told() -> None:
+    lines = [record(), record(tool_response="\u00e9"), b"\xff"]
+    assert with_numbered_characters(lines) == [False, True, False] and with_numbered_characters([]) == []
 
 
 def test_the_json_text_of_a_call_is_kept_as_it_was_captured() -> None:
