@@ -13,7 +13,8 @@ from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
 from agent_evo_dagster.patches.types import Patch, PatchStatus
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import states, write_skills
+from agent_evo_dagster.skills.status import states
+from agent_evo_dagster.skills.writing import write_skills
 
 
 @dataclass(frozen=True, slots=True)

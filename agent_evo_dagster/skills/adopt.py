@@ -9,11 +9,12 @@ from agent_evo_dagster.files import locked
 from agent_evo_dagster.patches.document import parse_patch, render_patch
 from agent_evo_dagster.patches.types import Patch, PatchStatus
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import compile_source, output_writes
+from agent_evo_dagster.skills.compile import compile_source
 from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.manifest import with_active
 from agent_evo_dagster.skills.rules import COMPILED
 from agent_evo_dagster.skills.types import AdoptionReport, CompiledSkill, SkillSource
+from agent_evo_dagster.skills.writing import output_writes
 
 # A patch file with one of these was adopted before: doing so again must not bring back what was taken out.
 _ADOPTED = (PatchStatus.ACTIVE, PatchStatus.DEPRECATED, PatchStatus.ARCHIVED)
@@ -34,7 +35,7 @@ def adopt(bank: SkillBank, patches: Sequence[Patch]) -> AdoptionReport:
         roll_forward(bank.path)
         already, fresh = _sorted_out(bank, patches)
         touched = list(dict.fromkeys(patch.skill for patch in patches))
-        sources = {ref.name: bank.source(ref.name) for ref in bank.skills()}
+        sources = {name: bank.source(name) for name in touched}
         before = _before(bank, sources, [patch.skill for patch in fresh])
         for patch in fresh:
             sources[patch.skill] = _with_patch(sources[patch.skill], patch)

@@ -1,6 +1,7 @@
 """The front matter of a SKILL.md as agents read it: agentskills.io's rules, one quoted description."""
 
 import re
+from collections.abc import Iterator, Mapping
 
 import yaml
 
@@ -9,6 +10,7 @@ from agent_evo_dagster.patches.front_matter import load_mapping, quoted
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
+MAX_COMPATIBILITY = 500
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _QUOTED = re.compile(
     r"""description:[ \t]*(?:"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*')[ \t]*(?:#[^\r\n]*)?\r?\n"""
@@ -36,30 +38,51 @@ def compiled_head(head: str, *, name: str, origin: str) -> str:
     Raises:
         SkillBankError: not valid, or a name or description that agents would not accept.
     """
-    first, rest = head.split("\n", 1)
-    inner = rest[: rest.rindex("---")]
-    written = f"{first}\n{_with_quoted_description(inner, origin)}{rest[rest.rindex('---') :]}"
-    _check_fields(written, name, origin)
+    written = _written(head, origin)
+    for problem in _field_problems(head_fields(written, origin), name, origin):
+        raise SkillBankError(problem)
     return written
 
 
-def _check_fields(head: str, name: str, origin: str) -> None:
-    """The rules on what the fields hold."""
+def head_problems(head: str, *, name: str, origin: str) -> Iterator[str]:
+    """Everything for which `compiled_head` refuses a front matter."""
+    try:
+        fields = head_fields(_written(head, origin), origin)
+    except SkillBankError as error:
+        yield str(error)
+        return
+    yield from _field_problems(fields, name, origin)
+
+
+def head_fields(head: str, origin: str) -> dict[str, object]:
+    """The fields of a front matter with its fences.
+
+    Raises:
+        SkillBankError: not valid YAML.
+    """
     inner = head.split("\n", 1)[1]
-    fields = load_mapping(inner[: inner.rindex("---")], origin=origin, error=SkillBankError, first_line=2)
+    return load_mapping(inner[: inner.rindex("---")], origin=origin, error=SkillBankError, first_line=2)
+
+
+def _written(head: str, origin: str) -> str:
+    """The front matter with its description quoted."""
+    first, rest = head.split("\n", 1)
+    inner = rest[: rest.rindex("---")]
+    return f"{first}\n{_with_quoted_description(inner, origin)}{rest[rest.rindex('---') :]}"
+
+
+def _field_problems(fields: Mapping[str, object], name: str, origin: str) -> Iterator[str]:
+    """The rules on what the fields hold."""
     if fields.get("name") != name:
-        raise SkillBankError(
-            f"{origin}: `name` is {fields.get('name')!r}; it must be the folder's name, {name!r}."
-        )
+        yield f"{origin}: `name` is {fields.get('name')!r}; it must be the folder's name, {name!r}."
     description = fields.get("description")
     if not isinstance(description, str) or not description.strip():
-        raise SkillBankError(
-            f"{origin}: `description` is missing; say what the skill does and when to use it."
-        )
-    if len(description) > MAX_DESCRIPTION:
-        raise SkillBankError(
-            f"{origin}: `description` has {len(description)} characters; shorten it to {MAX_DESCRIPTION}."
-        )
+        yield f"{origin}: `description` is missing; say what the skill does and when to use it."
+    elif len(description) > MAX_DESCRIPTION:
+        yield f"{origin}: `description` has {len(description)} characters; shorten it to {MAX_DESCRIPTION}."
+    compatibility = fields.get("compatibility")
+    if isinstance(compatibility, str) and len(compatibility) > MAX_COMPATIBILITY:
+        yield f"{origin}: `compatibility` is longer than {MAX_COMPATIBILITY} characters; shorten it."
 
 
 def _with_quoted_description(inner: str, origin: str) -> str:

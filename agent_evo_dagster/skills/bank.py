@@ -1,5 +1,7 @@
 """The skill bank on disk: opened, read, hashed, copied. Compiling and adopting have modules of their own."""
 
+import functools
+import itertools
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -68,11 +70,15 @@ class SkillBank:
         Raises:
             UnknownSkillError: the bank has none of that name.
         """
-        for ref in self.skills():
-            if ref.name == skill:
-                return ref
-        names = ", ".join(ref.name for ref in self.skills())
-        raise UnknownSkillError(f"no skill {skill!r} in {self.path / 'bank.yaml'}; it has: {names}.")
+        if skill not in self._by_name:
+            names = ", ".join(self._by_name)
+            raise UnknownSkillError(f"no skill {skill!r} in {self.path / 'bank.yaml'}; it has: {names}.")
+        return self._by_name[skill]
+
+    @functools.cached_property
+    def _by_name(self) -> Mapping[str, SkillRef]:
+        """All skills by name."""
+        return {ref.name: ref for ref in self.skills()}
 
     def is_target(self, group: str) -> bool:
         """Whether rounds may optimise the skills of `group`."""
@@ -107,16 +113,20 @@ class SkillBank:
             raise SkillBankError(f"{origin}: the patch's id is {patch.id}; name the file {patch.id}.md.")
         return patch
 
-    def source(self, skill: str) -> SkillSource:
+    def source(self, skill: str, *, profile: str | None = None) -> SkillSource:
         """Everything that the compiled skill is made from.
 
         Raises:
-            SkillBankError: a file is missing or not well formed.
+            SkillBankError: a file is missing or not well formed, or there is no such profile.
         """
         ref = self.ref(skill)
-        return self.source_of(ref, self.read(self.relative(ref, "base.md")), self.manifest(ref))
+        return self.source_of(
+            ref, self.read(self.relative(ref, "base.md")), self.manifest(ref), profile=profile
+        )
 
-    def source_of(self, ref: SkillRef, base: str, manifest: Manifest) -> SkillSource:
+    def source_of(
+        self, ref: SkillRef, base: str, manifest: Manifest, *, profile: str | None = None
+    ) -> SkillSource:
         """What the compiled skill would be made from with this base and manifest.
 
         Raises:
@@ -126,8 +136,11 @@ class SkillBank:
         hidden = first_hidden(base)
         if hidden is not None:
             raise SkillBankError(f"{origin}, {hidden}: a hidden character; remove it.")
+        if profile is not None and profile not in manifest.profiles:
+            known = ", ".join(manifest.profiles) or "none"
+            raise SkillBankError(f"skill {ref.name!r} has no profile {profile!r}; it has: {known}.")
         patches = []
-        for name in manifest.applied:
+        for name in manifest.listed(profile):
             patch = self.patch(ref, name)
             if patch is None:
                 raise SkillBankError(
@@ -179,8 +192,8 @@ class SkillBank:
         names = ["bank.yaml"]
         for ref in self.skills():
             manifest = self.manifest(ref)
-            profiles = [name for profile in manifest.profiles.values() for name in profile.active]
-            active = dict.fromkeys((*manifest.applied, *profiles))
+            listed = [manifest.listed(profile) for profile in (None, *manifest.profiles)]
+            active = dict.fromkeys((*itertools.chain(*listed), *manifest.archived))
             names += [self.relative(ref, name) for name in ("base.md", "manifest.yaml")]
             names += [self.relative(ref, f"patches/{name}.md") for name in active]
         return {name: self.read(name).encode() for name in names}

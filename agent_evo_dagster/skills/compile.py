@@ -1,27 +1,24 @@
-"""From the bank's sources to the bytes of SKILL.md files. Adoption of patches has a module of its own."""
+"""From the bank's sources to the bytes of SKILL.md files, in memory. Writing has a module of its own."""
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Literal
 
-from agent_evo_dagster.errors import AgentEvoError, PatchError, SkillBankError
-from agent_evo_dagster.files import locked, sha256_bytes
+from agent_evo_dagster.errors import PatchError, SkillBankError
+from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.patches.settings_block import MARKER, SettingSpec, read_settings
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.skills.agent_skill import compiled_head
 from agent_evo_dagster.skills.apply import Patched, apply_patches
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.journal import LOCK, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.outputs import contained
 from agent_evo_dagster.skills.rules import ActivePatches, check_patches, check_statuses
 from agent_evo_dagster.skills.sections import Free, print_document
 from agent_evo_dagster.skills.types import CompiledSkill, SkillSource
-from agent_evo_dagster.skills.versions import version_writes
 
 
-def compile_skill(bank: SkillBank, skill: str, *, extra: Sequence[Patch] = ()) -> CompiledSkill:
+def compile_skill(
+    bank: SkillBank, skill: str, *, extra: Sequence[Patch] = (), profile: str | None = None
+) -> CompiledSkill:
     """The compiled form of one skill; `extra` are candidates applied on top, whatever their status.
 
     Raises:
@@ -29,13 +26,27 @@ def compile_skill(bank: SkillBank, skill: str, *, extra: Sequence[Patch] = ()) -
         ChangedSectionError: a patch was made against another text of its section.
         SkillBankError: anything else that the rules of the bank refuse.
     """
-    return compile_source(bank, bank.source(skill), extra=extra, everywhere=bank.active)
+    return compile_source(bank, bank.source(skill, profile=profile), extra=extra, everywhere=bank.active)
 
 
 def compile_all(bank: SkillBank, *, extra: Sequence[Patch] = ()) -> list[CompiledSkill]:
     """The compiled form of every skill, in the order of `bank.yaml`; raises as `compile_skill` does."""
-    sources = {ref.name: bank.source(ref.name) for ref in bank.skills()}
-    everywhere = functools.cache(lambda: bank.active_in(sources))
+    return compile_many(bank, [ref.name for ref in bank.skills()], extra=extra)
+
+
+def compile_many(
+    bank: SkillBank, names: Sequence[str], *, extra: Sequence[Patch] = (), profile: str | None = None
+) -> list[CompiledSkill]:
+    """The compiled forms of the skills `names`, in this order; raises as `compile_skill` does.
+
+    Of many skills those that lack `profile` are compiled without it, as long as one has it.
+    """
+    has_it = {name: profile in bank.manifest(bank.ref(name)).profiles for name in names if profile}
+    if len(names) > 1 and profile and not any(has_it.values()):
+        raise SkillBankError(f"none of {', '.join(names)} has a profile {profile!r}.")
+    chosen = {name: profile if has_it.get(name) or len(names) == 1 else None for name in names}
+    sources = {name: bank.source(name, profile=chosen[name]) for name in names}
+    everywhere = functools.cache(bank.active if profile else lambda: bank.active_in(sources))
     return [compile_source(bank, source, extra=extra, everywhere=everywhere) for source in sources.values()]
 
 
@@ -92,94 +103,3 @@ def _settings(source: SkillSource, patched: Patched) -> list[SettingSpec]:
     except PatchError as error:
         raise SkillBankError(str(error)) from error
     return list(found.values())
-
-
-@dataclass(frozen=True)
-class WriteReport:
-    """What a compilation wrote."""
-
-    written: tuple[Path, ...]
-    compiled: tuple[CompiledSkill, ...]
-
-
-def output_writes(
-    bank: SkillBank, compiled: Sequence[CompiledSkill], *, before: Sequence[CompiledSkill] = ()
-) -> list[Write]:
-    """The writes that bring outputs and kept versions up to date; `before` are kept as versions, too."""
-    outputs = [needed(bank.path, "project", bank.ref(skill.name).output, skill.text) for skill in compiled]
-    return [*version_writes(bank, [*before, *compiled]), *(write for write in outputs if write is not None)]
-
-
-def write_skills(bank: SkillBank, names: Sequence[str]) -> WriteReport:
-    """Compile the skills `names` and write what changed: all of them, or nothing.
-
-    Raises:
-        SkillBankError: one of them cannot be compiled, or its SKILL.md was edited by hand.
-    """
-    with locked(bank.path / LOCK):
-        roll_forward(bank.path)
-        compiled = tuple(compile_skill(bank, name) for name in names)
-        for skill in compiled:
-            refuse_edited(bank, skill)
-        return WriteReport(commit(bank.path, output_writes(bank, compiled)), compiled)
-
-
-def refuse_edited(bank: SkillBank, skill: CompiledSkill) -> None:
-    """What a person wrote into a compiled file is not lost.
-
-    Raises:
-        SkillBankError: the file holds what no compilation of this bank wrote.
-    """
-    if _state(bank, skill) == "edited":
-        raise SkillBankError(
-            f"{skill.output} is not what this bank wrote: it was edited by hand, or made by another. See "
-            f"agent-evo skills diff {skill.name}; move the edit into {skill.group}/{skill.name}/base.md, "
-            f"delete the file, and compile again."
-        )
-
-
-def validate(bank: SkillBank) -> list[str]:
-    """Everything that keeps a skill of the bank from being compiled, one message a skill."""
-    problems = []
-    for ref in bank.skills():
-        try:
-            compile_skill(bank, ref.name)
-        except AgentEvoError as error:
-            problems.append(str(error))
-    return problems
-
-
-@dataclass(frozen=True)
-class SkillState:
-    """How the SKILL.md on disk compares with the bank."""
-
-    group: str
-    name: str
-    state: Literal["current", "stale", "edited", "missing", "invalid"]
-    patches: int  # active ones
-    output: str
-    problem: str  # why it is invalid; else empty
-
-
-def states(bank: SkillBank) -> list[SkillState]:
-    """The state of every skill: `edited` by hand is what no compilation of this bank wrote."""
-    found = []
-    for ref in bank.skills():
-        try:
-            compiled = compile_skill(bank, ref.name)
-            count = len(bank.manifest(ref).applied)
-            found.append(SkillState(ref.group, ref.name, _state(bank, compiled), count, ref.output, ""))
-        except AgentEvoError as error:
-            found.append(SkillState(ref.group, ref.name, "invalid", 0, ref.output, str(error)))
-    return found
-
-
-def _state(bank: SkillBank, compiled: CompiledSkill) -> Literal["current", "stale", "edited", "missing"]:
-    """The state of one compiled skill's output."""
-    if not compiled.output.is_file():
-        return "missing"
-    held = sha256_bytes(compiled.output.read_bytes())
-    if held == compiled.sha256:
-        return "current"
-    copies = bank.path / "compiled" / compiled.group / compiled.name
-    return "stale" if (copies / f"{held}.md").is_file() else "edited"

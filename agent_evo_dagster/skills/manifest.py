@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.front_matter import load_mapping
+from agent_evo_dagster.patches.powers import PowerKind
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -18,8 +19,8 @@ class Profile(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     description: str = ""
-    active: tuple[str, ...] = ()
-    disabled: tuple[str, ...] = ()
+    active: tuple[str, ...] | None = Field(None, description="Patch ids in order; left out: the skill's own.")
+    disabled: tuple[str, ...] = Field((), description="Patch ids that are left out as well.")
 
 
 class Manifest(BaseModel):
@@ -32,12 +33,24 @@ class Manifest(BaseModel):
     disabled: tuple[str, ...] = Field((), description="Patch ids that are left out, even where active.")
     archived: tuple[str, ...] = Field((), description="Patch ids whose text a squash made part of base.md.")
     protected: tuple[str, ...] = Field((), description="Sections that no patch may touch.")
+    allow: tuple[PowerKind, ...] = Field((), description="What patches may bring in that the base lacks.")
     profiles: dict[str, Profile] = Field(default_factory=dict)
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The ids that are compiled, in order."""
-        return tuple(name for name in self.active if name not in self.disabled)
+        """The ids that are compiled without a profile, in order."""
+        return self.listed(None)
+
+    def listed(self, profile: str | None) -> tuple[str, ...]:
+        """The ids that are compiled with `profile`, in order; what is disabled or archived never is.
+
+        Raises:
+            KeyError: there is no such profile.
+        """
+        chosen = Profile() if profile is None else self.profiles[profile]
+        names = self.active if chosen.active is None else chosen.active
+        out = {*self.disabled, *self.archived, *chosen.disabled}
+        return tuple(name for name in names if name not in out)
 
 
 class BankSkill(BaseModel):
@@ -90,6 +103,16 @@ def parse_manifest(text: str, *, origin: str) -> Manifest:
             f"{origin}: `active` lists {sorted(twice)} more than once; list each patch once."
         )
     return manifest
+
+
+def manifest_problems(text: str, *, origin: str) -> list[str]:
+    """Everything for which `parse_manifest` refuses a file."""
+    try:
+        parse_manifest(text, origin=origin)
+    except SkillBankError as error:
+        cause = error.__cause__
+        return _messages(cause, origin) if isinstance(cause, ValidationError) else [str(error)]
+    return []
 
 
 def parse_bank_file(text: str, *, origin: str) -> BankFile:
@@ -191,6 +214,12 @@ def _validated(model: type[_Model], text: str, origin: str) -> _Model:
     try:
         return model.model_validate(load_mapping(text, origin=origin, error=SkillBankError))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        field = ".".join(map(str, first["loc"]))
-        raise SkillBankError(f"{origin}: `{field}`: {first['msg']}; found {first['input']!r}.") from error
+        raise SkillBankError(_messages(error, origin)[0]) from error
+
+
+def _messages(error: ValidationError, origin: str) -> list[str]:
+    """What is wrong with each field."""
+    return [
+        f"{origin}: `{'.'.join(map(str, one['loc']))}`: {one['msg']}; found {one['input']!r}."
+        for one in error.errors(include_url=False)
+    ]

@@ -20,7 +20,7 @@ from agent_evo_dagster.patches.document import render_patch
 from agent_evo_dagster.patches.records import RollbackRecord, payload
 from agent_evo_dagster.patches.types import Patch, PatchStatus
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import compile_skill, compile_source, output_writes, refuse_edited
+from agent_evo_dagster.skills.compile import compile_skill, compile_source
 from agent_evo_dagster.skills.journal import LOCK, RecordLine, Write, commit, needed, roll_forward
 from agent_evo_dagster.skills.manifest import Manifest, with_lists
 from agent_evo_dagster.skills.rules import check_patches
@@ -33,6 +33,7 @@ from agent_evo_dagster.skills.versions import (
     version_base,
     version_text,
 )
+from agent_evo_dagster.skills.writing import output_writes, refuse_edited
 
 _PATCH = re.compile(r"p-[0-9a-f]{1,16}")
 

@@ -1,14 +1,38 @@
 """The rules that decide whether a skill's patches may be compiled together. Nothing is applied here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.patches.hidden import visible
+from agent_evo_dagster.patches.powers import powers_of
 from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.skills.sections import print_document
 from agent_evo_dagster.skills.types import SkillSource
 
 COMPILED = (PatchStatus.APPROVED, PatchStatus.ACTIVE)
 # All patches that are active anywhere in the bank, by id; called only where another skill matters.
 ActivePatches = Callable[[], Mapping[str, Patch]]
+
+
+def check_patches(source: SkillSource, patches: Sequence[Patch], everywhere: ActivePatches) -> None:
+    """Refuse a list of patches that cannot hold together.
+
+    Raises:
+        SkillBankError: the first of `patch_problems`.
+    """
+    for problem in patch_problems(source, patches, everywhere):
+        raise SkillBankError(problem)
+
+
+def status_problems(source: SkillSource) -> Iterator[str]:
+    """The listed patches that nobody approved: only what was approved is compiled."""
+    for patch in source.patches:
+        if patch.status not in COMPILED:
+            yield (
+                f"{source.origin}: patch {patch.id} is active in the list, but {patch.status.value!r}; "
+                f"only approved ones are compiled. Approve it (agent-evo patches approve {patch.id}) "
+                f"or take it out of manifest.yaml."
+            )
 
 
 def check_statuses(source: SkillSource) -> None:
@@ -17,46 +41,34 @@ def check_statuses(source: SkillSource) -> None:
     Raises:
         SkillBankError: a patch of any other status is in the active list.
     """
-    for patch in source.patches:
-        if patch.status not in COMPILED:
-            raise SkillBankError(
-                f"{source.origin}: patch {patch.id} is active in the list, but {patch.status.value!r}; "
-                f"only approved ones are compiled. Approve it (agent-evo patches approve {patch.id}) "
-                f"or take it out of manifest.yaml."
-            )
+    for problem in status_problems(source):
+        raise SkillBankError(problem)
 
 
-def check_patches(source: SkillSource, patches: Sequence[Patch], everywhere: ActivePatches) -> None:
-    """Refuse a list of patches that cannot hold together.
-
-    Raises:
-        SkillBankError: naming the patches, the section and the file.
-    """
+def patch_problems(source: SkillSource, patches: Sequence[Patch], everywhere: ActivePatches) -> Iterator[str]:
+    """Everything that keeps `patches` from being compiled together, naming patch, section and file."""
     for position, patch in enumerate(patches):
         where = f"{source.origin}: patch {patch.id} (section {patch.target_section!r})"
         before = patches[:position]
-        _check_place(source, patch, where)
-        _check_supersedes(patch, before, patches, where)
-        _check_conflicts(patch, patches, everywhere, where)
-        _check_dependencies(patch, before, patches, everywhere, where)
+        yield from _place(source, patch, where)
+        yield from _supersedes(patch, before, patches, where)
+        yield from _conflicts(patch, patches, everywhere, where)
+        yield from _dependencies(patch, before, patches, everywhere, where)
+    yield from _powers(source, patches)
 
 
-def _check_place(source: SkillSource, patch: Patch, where: str) -> None:
+def _place(source: SkillSource, patch: Patch, where: str) -> Iterator[str]:
     """A patch stays in its skill, and in sections that exist and are not protected."""
     if (patch.group, patch.skill) != (source.ref.group, source.ref.name):
-        raise SkillBankError(
-            f"{where} is for {patch.group}/{patch.skill}, not for this skill; move its file."
-        )
+        yield f"{where} is for {patch.group}/{patch.skill}, not for this skill; move its file."
     if source.document.section(patch.target_section) is None:
         names = ", ".join(section.name for section in source.document.sections()) or "none"
-        raise SkillBankError(f"{where} targets a section that the base does not have; it has: {names}.")
+        yield f"{where} targets a section that the base does not have; it has: {names}."
     if patch.target_section in source.manifest.protected:
-        raise SkillBankError(
-            f"{where} targets a section that manifest.yaml protects; change base.md by hand."
-        )
+        yield f"{where} targets a section that manifest.yaml protects; change base.md by hand."
 
 
-def _check_supersedes(patch: Patch, before: Sequence[Patch], patches: Sequence[Patch], where: str) -> None:
+def _supersedes(patch: Patch, before: Sequence[Patch], patches: Sequence[Patch], where: str) -> Iterator[str]:
     """What a patch says to supersede is gone, or is an earlier replace that this replace covers."""
     replaced = {
         other.id
@@ -65,28 +77,30 @@ def _check_supersedes(patch: Patch, before: Sequence[Patch], patches: Sequence[P
     }
     for other in patches:
         if other.id in patch.supersedes and other.id not in replaced:
-            raise SkillBankError(
+            yield (
                 f"{where} supersedes patch {other.id}, which stays active and which it does not replace; "
                 f"list {other.id} under `disabled` in manifest.yaml."
             )
 
 
-def _check_conflicts(patch: Patch, patches: Sequence[Patch], everywhere: ActivePatches, where: str) -> None:
+def _conflicts(
+    patch: Patch, patches: Sequence[Patch], everywhere: ActivePatches, where: str
+) -> Iterator[str]:
     """Patches that exclude each other are not compiled together."""
     if not patch.conflicts_with:
         return
     active = {**everywhere(), **{other.id: other for other in patches}}
     for name in patch.conflicts_with:
         if name in active:
-            raise SkillBankError(
+            yield (
                 f"{where} conflicts with patch {name} of skill {active[name].skill!r}, which is active, too; "
                 f"disable one of them in its manifest.yaml."
             )
 
 
-def _check_dependencies(
+def _dependencies(
     patch: Patch, before: Sequence[Patch], patches: Sequence[Patch], everywhere: ActivePatches, where: str
-) -> None:
+) -> Iterator[str]:
     """What a patch depends on is active, comes first, and does not depend on the patch."""
     if not patch.depends_on:
         return
@@ -97,19 +111,33 @@ def _check_dependencies(
     active = {**everywhere(), **own}
     cycle = _cycle(patch, active)
     if cycle:
-        raise SkillBankError(
-            f"{where} depends on itself: {' -> '.join(cycle)}. Break the cycle in one of them."
-        )
+        yield f"{where} depends on itself: {' -> '.join(cycle)}. Break the cycle in one of them."
+        return
     for name in patch.depends_on:
         if name not in active:
-            raise SkillBankError(
+            yield (
                 f"{where} depends on patch {name}, which is not active in any skill of this bank; "
                 f"activate it first or disable this patch."
             )
-        if name in own and name not in earlier:
-            raise SkillBankError(
-                f"{where} depends on patch {name}, which comes later; list {name} first in `active`."
-            )
+        elif name in own and name not in earlier:
+            yield f"{where} depends on patch {name}, which comes later; list {name} first in `active`."
+
+
+def _powers(source: SkillSource, patches: Sequence[Patch]) -> Iterator[str]:
+    """A patch brings in no link and no command that neither the base has nor the manifest allows."""
+    asked = [(patch, found) for patch in patches if (found := powers_of(patch.body))]
+    if not asked:
+        return
+    known = powers_of(print_document(source.document))
+    for patch, found in asked:
+        for power in sorted(found - known):
+            if power.kind not in source.manifest.allow:
+                yield (
+                    f"{source.origin}: patch {patch.id} (section {patch.target_section!r}) brings in "
+                    f"{power.kind}: {visible(power.text)!r}, which the base does not have. If patches of "
+                    f"this skill may do so, write `allow: [{power.kind}]` in manifest.yaml; else reject it."
+                )
+        known |= found
 
 
 def _cycle(patch: Patch, active: Mapping[str, Patch]) -> list[str]:

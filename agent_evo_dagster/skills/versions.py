@@ -49,7 +49,12 @@ def recipe_of(skill: CompiledSkill) -> Recipe:
 
 def kept_copy(skill: CompiledSkill) -> str:
     """The content-addressed copy of a compiled skill, relative to the bank."""
-    return _place(skill, f"{skill.sha256}.md")
+    return kept_copy_of(skill, skill.sha256)
+
+
+def kept_copy_of(skill: CompiledSkill, sha256: str) -> str:
+    """The copy of a version of the skill by its hash, relative to the bank."""
+    return _place(skill, f"{sha256}.md")
 
 
 def version_writes(bank: SkillBank, skills: Sequence[CompiledSkill]) -> list[Write]:

@@ -1,8 +1,11 @@
 """The commands on skills: what they write, print and return, from `agent-evo` and from compile.py."""
 
+import importlib.util
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,13 @@ from typer.testing import CliRunner, Result
 
 from agent_evo_dagster.cli.skills import app
 from agent_evo_dagster.errors import SkillBankError, UnknownSkillError
+from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
-from tests.agent_evo_dagster.skills.banks import bank_at
+from tests.agent_evo_dagster.skills.banks import bank_at, patch
 
 ROOT = Path(__file__).parents[3]
+OUTPUT = ".claude/skills/alpha/SKILL.md"
+MORE = patch("First.\n", "More.\n")
 
 
 @pytest.fixture
@@ -73,20 +79,117 @@ def test_unknown_names_are_refused_with_those_that_exist(bank: SkillBank) -> Non
     assert "it has: rllm" in str(run(bank, "compile", "--group", "x").exception)
 
 
-def script(bank: SkillBank, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, str(ROOT / "skill_bank/compile.py"), *arguments, "--bank", str(bank.path)]
+@pytest.fixture(scope="module")
+def script() -> Callable[..., int]:
+    """The script's `main`, loaded from where it lies."""
+    spec = importlib.util.spec_from_file_location("bank_compile", ROOT / "skill_bank/compile.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    main: Callable[[list[str]], int] = module.main
+    return lambda bank, *arguments: main([*arguments, "--bank", str(bank.path)])
+
+
+def test_the_script_runs_beside_any_bank(bank: SkillBank) -> None:
+    command = [sys.executable, str(ROOT / "skill_bank/compile.py"), "--status", "--bank", str(bank.path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert subprocess.run(command, env=environment, check=False, capture_output=True).returncode == 3
 
 
-def test_the_script_offers_the_same(bank: SkillBank) -> None:
-    assert script(bank, "--status").returncode == 3
-    assert script(bank, "--validate").stdout == "2 skills are valid\n"
-    assert script(bank, "--all").returncode == 0
-    assert script(bank, "--diff").stdout == "no difference\n"
-    refused = script(bank, "omega")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert refused.stderr.startswith("compile.py: no skill 'omega'")
+def test_the_script_offers_the_same(
+    bank: SkillBank, script: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def said(*arguments: str) -> tuple[int, str]:
+        return script(bank, *arguments), capsys.readouterr().out
+
+    assert said("--status")[0] == 3
+    assert said("--validate") == (0, "2 skills are valid\n")
+    assert said("--all", "--dry-run") == (
+        0,
+        f"would write {OUTPUT}\nwould write {OUTPUT.replace('alpha', 'beta')}\n",
+    )
+    assert said("--all")[0] == 0
+    assert said("--diff") == (0, "no difference\n")
+    adopt(bank, [MORE])
+    told = said("--squash", "alpha", "--dry-run")[1]
+    assert "+More.\n <!-- /section:one -->" in told
+    assert "would archive 1 patches of alpha" in told
+    assert bank.manifest(bank.ref("alpha")).active == (MORE.id,)
+    assert said("--squash", "alpha")[1].startswith("archived 1 patches of alpha; SKILL.md stays ")
+    assert json.loads(said("--status", "--json")[1])["current"] is True
+
+
+def test_the_script_says_why_it_refuses(
+    bank: SkillBank, script: Callable[..., int], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert script(bank, "omega") == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.startswith("compile.py: no skill 'omega'")) == ("", True)
     base = bank.path / "rllm/alpha/base.md"
     base.write_text(base.read_text().replace("name: alpha", "name: omega"))
-    assert script(bank, "--validate").returncode == 1
+    assert script(bank, "--validate") == 1
+    assert script(bank, "alpha", "-p", "short") == 1
+    assert "has no profile 'short'" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as wrong:
+        script(bank, "--diff", "--squash")
+    assert wrong.value.code == 2
+
+
+def test_every_command_prints_one_document(bank: SkillBank) -> None:
+    def document(code: int, *arguments: str) -> dict[str, object]:
+        result = run(bank, *arguments, "--json")
+        assert result.exit_code == code
+        found = json.loads(result.output)
+        assert isinstance(found, dict)
+        return found
+
+    assert document(3, "diff", "alpha")["changed"] is True
+    assert document(0, "compile", "--all", "--dry-run")["written"] == [
+        OUTPUT,
+        OUTPUT.replace("alpha", "beta"),
+    ]
+    assert document(0, "compile", "--all")["warnings"] == []
+    assert document(0, "diff")["changed"] is False
+    skills = document(0, "status")["skills"]
+    assert isinstance(skills, list)
+    assert (skills[0]["state"], skills[0]["lines"], skills[0]["problem"]) == ("current", 18, None)
+    assert document(0, "validate") == {"valid": True, "problems": {}, "warnings": {}}
+    adopt(bank, [MORE])
+    assert (
+        document(0, "squash", "--all", "--dry-run")["squashed"] == document(0, "squash", "--all")["squashed"]
+    )
+    assert document(0, "squash", "--all")["squashed"] == []
+    (bank.path / "rllm/alpha/base.md").write_text("x")
+    assert document(1, "validate")["valid"] is False
+    assert document(3, "status")["current"] is False
+
+
+def test_a_diff_lists_what_a_reviewer_must_not_miss(bank: SkillBank) -> None:
+    run(bank, "compile", "--all")
+    base = bank.path / "rllm/alpha/base.md"
+    base.write_text(
+        base.read_text()
+        .replace("enabled: no", "enabled: no\nallowed-tools: Bash")
+        .replace("Free", "`rm -rf x`")
+    )
+    told = run(bank, "diff", "alpha").output
+    assert "look: `allowed-tools` changed: 'not set' -> 'Bash'\n" in told
+    assert "look: new command: rm -rf x\n" in told
+
+
+def test_colours_are_for_terminals(bank: SkillBank) -> None:
+    plain = run(bank, "diff", "alpha").output
+    assert "\x1b" not in plain
+    coloured = CliRunner(env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}).invoke(
+        app, ["diff", "alpha", "--bank", str(bank.path)], color=True
+    )
+    assert "\x1b[32m+First." in coloured.output
+
+
+def test_a_long_skill_is_written_with_a_warning(bank: SkillBank) -> None:
+    base = bank.path / "rllm/alpha/base.md"
+    base.write_text(base.read_text().replace("Free", "word " * 6_000))
+    result = run(bank, "compile", "alpha")
+    assert result.exit_code == 0
+    assert "warning: alpha: about 6,0" in result.output

@@ -14,8 +14,8 @@ from agent_evo_dagster.patches.document import render_patch
 from agent_evo_dagster.patches.types import Patch, PatchStatus
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import states
 from agent_evo_dagster.skills.journal import JOURNAL
+from agent_evo_dagster.skills.status import states
 from tests.agent_evo_dagster.skills.banks import bank_at, patch
 
 ONE = "First.\n"

@@ -7,7 +7,8 @@ import pytest
 
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.skills.bank import SkillBank, create_bank, snapshot
-from agent_evo_dagster.skills.compile import compile_skill, write_skills
+from agent_evo_dagster.skills.compile import compile_skill
+from agent_evo_dagster.skills.writing import write_skills
 from tests.agent_evo_dagster.skills.banks import bank_at, patch, put
 
 

@@ -11,8 +11,11 @@ from agent_evo_dagster.errors import ChangedSectionError, PatchError, SkillBankE
 from agent_evo_dagster.patches.settings_block import SettingSpec
 from agent_evo_dagster.patches.types import Action, Patch, PatchStatus
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import compile_all, compile_skill, states, validate, write_skills
+from agent_evo_dagster.skills.compile import compile_all, compile_skill
 from agent_evo_dagster.skills.sections import parse_document, print_document
+from agent_evo_dagster.skills.status import states
+from agent_evo_dagster.skills.validation import validate
+from agent_evo_dagster.skills.writing import write_skills
 from tests.agent_evo_dagster.skills.banks import ALPHA, bank_at, patch, put
 
 ONE = "First.\n"
@@ -184,7 +187,7 @@ def test_a_base_that_is_not_valid_leaves_the_last_good_file(
         write_skills(bank, ["alpha"])
     assert output.read_text() == PLAIN
     assert [item.state for item in states(bank)] == ["invalid"]
-    assert len(validate(bank)) == 1
+    assert len(validate(bank).problems["alpha"]) == 1
 
 
 def test_a_setting_in_two_sections_is_refused(tmp_path: Path) -> None:

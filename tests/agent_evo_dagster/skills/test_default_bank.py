@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.patches.fences import scan
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import compile_all, compile_skill, validate
+from agent_evo_dagster.skills.compile import compile_all, compile_skill
+from agent_evo_dagster.skills.validation import validate
 from agent_evo_dagster.training.config import TrainingConfig
 from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 
@@ -23,7 +24,7 @@ def bank() -> SkillBank:
 
 
 def test_every_skill_is_valid_and_short(bank: SkillBank) -> None:
-    assert validate(bank) == []
+    assert validate(bank).problems == {}
     assert [skill.name for skill in compile_all(bank)] == NAMES
     assert bank.is_target("rllm")
     for skill in compile_all(bank):

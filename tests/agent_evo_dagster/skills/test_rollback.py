@@ -17,10 +17,12 @@ from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, GateVerdict, 
 from agent_evo_dagster.rounds.adoption import adopt_approved, not_adopted
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.compile import compile_skill, states, write_skills
+from agent_evo_dagster.skills.compile import compile_skill
 from agent_evo_dagster.skills.journal import JOURNAL
 from agent_evo_dagster.skills.rollback import Rollback, roll_back_patch, roll_back_skill
+from agent_evo_dagster.skills.status import states
 from agent_evo_dagster.skills.versions import find_version, versions
+from agent_evo_dagster.skills.writing import write_skills
 from tests.agent_evo_dagster.skills.banks import bank_at, patch
 from tests.agent_evo_dagster.skills.test_adopt import ROOT, files
 
