@@ -1,12 +1,10 @@
-"""Claude Code's settings file: its JSON with our hook in it, and without. Not where it lies."""
+"""Claude Code's settings: what of them is ours, and what our hook is. Not how the file's text is edited."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from agent_evo_dagster.errors import CaptureError
-from agent_evo_dagster.files import write_atomic
 
 KINDS = (
     "SessionStart",
@@ -73,28 +71,30 @@ def _unique(pairs: list[tuple[str, Json]]) -> JsonObject:
     return found
 
 
-def _hooks(settings: JsonObject) -> dict[str, list[Json]]:
+def hooks_of(settings: JsonObject) -> dict[str, list[Json]]:
+    """The groups of each event kind."""
     found = settings.get("hooks", {})
-    assert isinstance(found, dict)  # by _load
+    assert isinstance(found, dict)  # by load
     return found
 
 
-def _entries(group: Json) -> list[Json]:
+def entries_of(group: Json) -> list[Json]:
     """The hooks of one group; a group of another shape is someone else's."""
     entries = group.get("hooks") if isinstance(group, dict) else None
     return entries if isinstance(entries, list) else []
 
 
-def _is_own(entry: Json) -> bool:
+def is_own(entry: Json) -> bool:
+    """Whether an entry is our hook."""
     return isinstance(entry, dict) and _OWN in str(entry.get("command"))
 
 
 def own_commands(settings: JsonObject) -> Iterator[tuple[str, str]]:
     """Event kind and command of each of our hooks."""
-    for kind, groups in _hooks(settings).items():
+    for kind, groups in hooks_of(settings).items():
         for group in groups:
-            for entry in _entries(group):
-                if isinstance(entry, dict) and _is_own(entry):
+            for entry in entries_of(group):
+                if isinstance(entry, dict) and is_own(entry):
                     yield kind, str(entry["command"])
 
 
@@ -103,43 +103,9 @@ def has_own(settings: JsonObject) -> bool:
     return any(True for _ in own_commands(settings))
 
 
-def merged(settings: JsonObject, command: str) -> JsonObject:
-    """The settings with our hook at every kind, after those of others; as they are where it is right."""
-    wanted = {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
-    hooks = dict(_hooks(settings))
-    for kind in KINDS:
-        groups = hooks.get(kind, [])
-        if [group for group in groups if any(_is_own(entry) for entry in _entries(group))] != [wanted]:
-            hooks[kind] = [*_foreign(groups), wanted]
-    return {**settings, "hooks": hooks}
-
-
-def _foreign(groups: list[Json]) -> list[Json]:
-    """The groups without our hook; a group that held nothing else goes."""
-    kept: list[Json] = []
-    for group in groups:
-        entries = [entry for entry in _entries(group) if not _is_own(entry)]
-        if len(entries) == len(_entries(group)):
-            kept.append(group)
-        elif entries and isinstance(group, dict):
-            kept.append({**group, "hooks": entries})
-    return kept
-
-
-def without(settings: JsonObject) -> JsonObject:
-    """The settings without our hook, and without what is empty then."""
-    hooks = {kind: kept for kind, groups in _hooks(settings).items() if (kept := _foreign(groups))}
-    rest = {name: value for name, value in settings.items() if name != "hooks"}
-    # In its old place among the names, for whoever reads the difference.
-    return {name: hooks if name == "hooks" else rest[name] for name in settings if name != "hooks" or hooks}
-
-
-def write(path: Path, settings: JsonObject) -> None:
-    """Write settings with the indent and the last line break that the file has."""
-    held = path.read_text(encoding="utf-8") if path.exists() else "\n"
-    indent = re.search(r'\n([ \t]+)"', held)
-    text = json.dumps(settings, indent=indent[1] if indent else 2, ensure_ascii=False)
-    write_atomic(path, (text + ("\n" if held.endswith("\n") else "")).encode(), mode=mode(path))
+def wanted_group(command: str) -> JsonObject:
+    """The group that holds our hook alone."""
+    return {"hooks": [{"type": "command", "command": command, "timeout": TIMEOUT}]}
 
 
 def mode(path: Path) -> int:

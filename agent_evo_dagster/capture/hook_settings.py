@@ -14,15 +14,13 @@ from pathlib import Path
 
 from agent_evo_dagster.capture.claude_settings import (
     KINDS,
-    JsonObject,
     has_own,
+    hooks_of,
     load,
-    merged,
     mode,
     own_commands,
-    without,
-    write,
 )
+from agent_evo_dagster.capture.settings_text import with_hook, without_hook
 from agent_evo_dagster.errors import CaptureError
 from agent_evo_dagster.files import write_atomic
 
@@ -76,16 +74,16 @@ def install(place: Place, *, script: bytes, interpreter: Path, spool: Path | Non
     Raises:
         CaptureError: the settings file cannot be understood; nothing is changed.
     """
-    held = load(place.settings)
-    wanted = merged(held or {}, command_of(interpreter, place.script, spool))
+    held, text = load(place.settings), _text(place.settings)
+    wanted = with_hook(text, command_of(interpreter, place.script, spool))
     current = place.script.exists() and place.script.read_bytes() == script
-    if current and wanted == held:
+    if current and wanted == text:
         return False
     if not place.before.exists() and not has_own(held or {}):
         _remember(place)
     write_atomic(place.script, script)
-    if wanted != held:
-        write(place.settings, wanted)
+    if wanted != text:
+        write_atomic(place.settings, wanted.encode(), mode=mode(place.settings))
     return True
 
 
@@ -99,7 +97,7 @@ def uninstall(place: Place) -> bool:
     if not has_own(held or {}) and not place.folder.exists():
         return False
     if held is not None and has_own(held):
-        _restore(place, without(held))
+        _restore(place)
     _remove_files(place)
     return True
 
@@ -172,15 +170,28 @@ def _remember(place: Place) -> None:
         write_atomic(place.before, place.settings.read_bytes(), mode=mode(place.settings))
 
 
-def _restore(place: Place, wanted: JsonObject) -> None:
-    """Write the settings without our hook: as they were, if nothing else has changed."""
-    before = load(place.before)
-    if before is None and not wanted and (place.folder / "made.json").exists():
-        place.settings.unlink()
-    elif before is not None and without(before) == wanted:
-        write_atomic(place.settings, place.before.read_bytes(), mode=mode(place.settings))
-    else:
-        write(place.settings, wanted)
+def _restore(place: Place) -> None:
+    """Take our hook out of the settings: every other byte stays, whoever wrote it."""
+    before, text = load(place.before), _text(place.settings)
+    made = (place.folder / "made.json").exists()
+    if made and text == with_hook(_text(place.before), _command(text)):  # no one else has changed it
+        if place.before.exists():
+            write_atomic(place.settings, place.before.read_bytes(), mode=mode(place.settings))
+        else:
+            place.settings.unlink()
+        return
+    keep = ["hooks", *hooks_of(before)] if before and "hooks" in before else []
+    write_atomic(place.settings, without_hook(text, keep=keep).encode(), mode=mode(place.settings))
+
+
+def _command(text: str) -> str:
+    """The command of our hook in settings that hold it."""
+    return next(command for _, command in own_commands(json.loads(text)))
+
+
+def _text(path: Path) -> str:
+    """The text of a settings file, its line breaks as they are; nothing where there is no file."""
+    return path.read_bytes().decode() if path.exists() else ""
 
 
 def _remove_files(place: Place) -> None:

@@ -16,6 +16,7 @@ from agent_evo_dagster.capture.hook_settings import (
     status,
     uninstall,
 )
+from agent_evo_dagster.capture.interpreter import real_interpreter
 from agent_evo_dagster.capture.losses import losses
 from agent_evo_dagster.cli.importing import spool_of_rounds
 from agent_evo_dagster.errors import CaptureError, SettingsError
@@ -31,14 +32,20 @@ _User = Annotated[bool, typer.Option("--user", help="All sessions of this user, 
 _Spool = Annotated[
     Path | None, typer.Option("--spool", help="Folder for the records; default: the one that rounds read.")
 ]
+_Python = Annotated[
+    Path | None, typer.Option("--python", help="Python that runs the hook; default: the one of this command.")
+]
 
 
 @app.command("install")
-def install_hooks(project: _Project = None, user: _User = False, spool: _Spool = None) -> None:
+def install_hooks(
+    project: _Project = None, user: _User = False, spool: _Spool = None, python: _Python = None
+) -> None:
     """Add the capture hook to the settings; what is there stays."""
     place = _place(project, user)
     target = spool or _spool_of_rounds(None if user else place.claude.parent)
-    changed = install(place, script=script_source(), interpreter=Path(sys.executable).resolve(), spool=target)
+    interpreter = real_interpreter(python or Path(sys.executable))
+    changed = install(place, script=script_source(), interpreter=interpreter, spool=target)
     typer.echo(f"{'Installed' if changed else 'Already installed'}: {len(KINDS)} events in {place.settings}")
     typer.echo(f"Records go to {_shown(target, place, user)}. Sessions that start from now on are captured.")
 
