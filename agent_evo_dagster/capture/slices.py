@@ -1,6 +1,7 @@
 """What a round may take from the spool: finished sessions that no earlier round took. Not their content."""
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
+from agent_evo_dagster.capture.spool_index import Entry, SpoolIndex
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import sha256_bytes
 
@@ -18,7 +20,13 @@ _OPENING = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
 def available_slices(
-    spool: Path, taken: Sequence[FileSlice], *, now: datetime, quiet: timedelta, include_open: bool
+    spool: Path,
+    taken: Sequence[FileSlice],
+    *,
+    now: datetime,
+    quiet: timedelta,
+    include_open: bool,
+    index: Path | None = None,
 ) -> list[FileSlice]:
     """What can be read of each file beyond what `taken` covers, in the order of file names.
 
@@ -26,41 +34,44 @@ def available_slices(
     quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
     taken. A file that is shorter than what was last taken of it, or has other bytes there, is another file:
     it is taken from its start. `taken` is in the order of rounds. A file that cannot be read keeps no other
-    back; `unreadable_files` names it.
+    back; `unreadable_files` names it. `index` is where to remember what was learnt of each file.
     """
     latest = {part.file: part for part in taken}
+    known = SpoolIndex.load(index)
+    limit = (now - quiet).timestamp()
     slices = []
-    for path in spool_files(spool):
-        name = path.relative_to(spool).as_posix()
+    for name in _names(spool):
         try:
-            start = _start(path, latest.get(name))
-            ready = None if start is None else _slice_of(path, name, start, now - quiet, include_open)
+            ready = _slice_of(spool, name, latest.get(name), known, limit=limit, include_open=include_open)
         except OSError:
             continue
         if ready is not None:
             slices.append(ready)
+    known.save()
     return slices
 
 
 def unreadable_files(spool: Path) -> dict[str, str]:
     """The event files that cannot be opened, with the reason."""
     found = {}
-    for path in spool_files(spool):
+    for name in _names(spool):
+        path = Path(spool, name)
+        if os.access(path, os.R_OK) and path.is_file():  # many times faster than to open it
+            continue
         try:
             path.open("rb").close()
         except OSError as error:
-            found[path.relative_to(spool).as_posix()] = error.strerror or type(error).__name__
+            found[name] = error.strerror or type(error).__name__
     return found
 
 
-def _start(path: Path, last: FileSlice | None) -> int | None:
+def _start(path: str, size: int, last: FileSlice | None) -> int | None:
     """Where the new bytes of a file begin; None where it has none."""
     if last is None:
         return 0
-    size = path.stat().st_size
     if size == last.end:
         return None
-    return last.end if size > last.end and _continues(path, last) else 0
+    return last.end if size > last.end and _continues(Path(path), last) else 0
 
 
 def _continues(path: Path, last: FileSlice) -> bool:
@@ -72,8 +83,22 @@ def _continues(path: Path, last: FileSlice) -> bool:
 
 def spool_files(spool: Path) -> Iterator[Path]:
     """The event files of a spool: those of the hooks, then those of the older layout."""
-    yield from sorted((spool / HOOKS).glob("*.jsonl"))
-    yield from sorted((spool / LEGACY).glob("*/events.jsonl"))
+    return (spool / name for name in _names(spool))
+
+
+def _names(spool: Path) -> Iterator[str]:
+    """Their names, relative to the spool; no paths, which for thousands of files cost more than stat."""
+    for name in sorted(_listed(spool / HOOKS)):
+        if name.endswith(".jsonl"):
+            yield f"{HOOKS}/{name}"
+    for name in sorted(_listed(spool / LEGACY)):
+        file = f"{LEGACY}/{name}/events.jsonl"
+        if Path(spool, file).exists():
+            yield file
+
+
+def _listed(folder: Path) -> list[str]:
+    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 names, not paths
 
 
 @dataclass(slots=True)
@@ -122,23 +147,48 @@ class _Scan:
 
 
 def _slice_of(
-    path: Path, name: str, start: int, quiet_since: datetime, include_open: bool
+    spool: Path, name: str, last: FileSlice | None, known: SpoolIndex, *, limit: float, include_open: bool
 ) -> FileSlice | None:
+    """What a round may take of one file; `limit` is when it must have changed last to be quiet."""
+    path = f"{spool}/{name}"
+    status = os.stat(path)  # noqa: PTH116 see _names
+    start = _start(path, status.st_size, last)
+    if start is None:
+        return None
+    modified = status.st_mtime
+    entry = known.find(name, size=status.st_size, modified=status.st_mtime_ns, start=start)
+    if entry is None:
+        # Files of the older layout are put into the spool as a whole; others may have a line in the making.
+        entry = _scanned(Path(path), start, status, limit=math.inf if name.startswith(LEGACY) else limit)
+        if entry.end == entry.size:
+            known.keep(name, entry)
+    # A copied file is younger than what it holds: the records tell when it was last written.
+    recorded = modified if entry.last_at is None else min(modified, entry.last_at / 1e9)
+    ended = bool(entry.open_sessions) and not any(entry.open_sessions.values())
+    if not entry.lines or not (ended or recorded <= limit or include_open):
+        return None
+    return FileSlice(name, start, entry.end, entry.sha256, tuple(sorted(entry.open_sessions)))
+
+
+def _scanned(path: Path, start: int, status: os.stat_result, *, limit: float) -> Entry:
+    """What a file holds from `start` on; its last line without a break if it was written before `limit`."""
     scan = _Scan(end=start)
     with path.open("rb") as stream:
         stream.seek(start)
         for line in stream:
             scan.add(line)
         modified = os.fstat(stream.fileno()).st_mtime
-    limit = quiet_since.timestamp()
-    # Files of the older layout are put into the spool as a whole; others may have a line in the making.
-    if scan.tail and (modified <= limit or name.startswith(f"{LEGACY}/")):
+    if scan.tail and modified <= limit:
         scan.end += len(scan.tail)
         scan.digest.update(scan.tail)
         scan.note(scan.tail)
-    # A copied file is younger than what it holds: the records tell when it was last written.
-    recorded = modified if scan.last_at is None else min(modified, scan.last_at / 1e9)
-    ended = bool(scan.open_sessions) and not any(scan.open_sessions.values())
-    if not scan.lines or not (ended or recorded <= limit or include_open):
-        return None
-    return FileSlice(name, start, scan.end, scan.digest.hexdigest(), tuple(sorted(scan.open_sessions)))
+    return Entry(
+        status.st_size,
+        status.st_mtime_ns,
+        start,
+        scan.end,
+        scan.lines,
+        scan.digest.hexdigest(),
+        scan.last_at,
+        scan.open_sessions,
+    )

@@ -8,6 +8,7 @@ from pathlib import Path
 from agent_evo_dagster.capture.companions import transcript_slices
 from agent_evo_dagster.capture.copies import copy_transcripts
 from agent_evo_dagster.capture.slices import available_slices, unreadable_files
+from agent_evo_dagster.capture.spool_index import INDEX_FILE
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError
 from agent_evo_dagster.files import locked
@@ -58,7 +59,14 @@ def new_slices(
     `copy` brings the transcripts that the client still has into the spool first.
     """
     taken, quiet, include_open = taken_slices(store), ask.quiet, ask.include_open_sessions
-    captured = available_slices(settings.spool, taken, now=now, quiet=quiet, include_open=include_open)
+    captured = available_slices(
+        settings.spool,
+        taken,
+        now=now,
+        quiet=quiet,
+        include_open=include_open,
+        index=settings.root / INDEX_FILE,
+    )
     if copy:
         copy_transcripts(settings.spool, captured)
     told = transcript_slices(settings.spool, captured, taken, now=now, quiet=quiet, include_open=include_open)

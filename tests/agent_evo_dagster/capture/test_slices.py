@@ -4,9 +4,11 @@ import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from agent_evo_dagster.capture import slices
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.types import FileSlice
@@ -187,3 +189,42 @@ def test_the_order_is_that_of_the_names(spool: Spool) -> None:
     spool.write(legacy(), "legacy/a/events.jsonl")
     names = [part.file for part in take(spool, now=datetime.now(UTC) + timedelta(days=9999))]
     assert names == ["hooks/_fallback.jsonl", "hooks/a.jsonl", "hooks/b.jsonl", "legacy/a/events.jsonl"]
+
+
+def test_an_unchanged_file_is_not_read_again_and_a_changed_one_is(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    scanned = slices._scanned
+
+    def spy(path: Path, *args: Any, **kwargs: Any) -> Any:
+        read.append(path.name)
+        return scanned(path, *args, **kwargs)
+
+    monkeypatch.setattr(slices, "_scanned", spy)
+    for name in ("a", "b"):
+        touch(spool.write(line(1) + line(2, "SessionEnd"), f"hooks/{name}.jsonl"), NOW)
+    index = tmp_path / "index.json"
+    first = available_slices(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index)
+    assert read == ["a.jsonl", "b.jsonl"]
+    spool.write(line(3, "SessionStart") + line(4, "SessionEnd"), "hooks/b.jsonl")
+    again = available_slices(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index)
+    assert read == ["a.jsonl", "b.jsonl", "b.jsonl"]
+    assert again == take(spool) and again[0] == first[0] and again[1].end > first[1].end
+
+
+@pytest.mark.parametrize("damage", [b"", b"{", b'{"hooks/s-1.jsonl":[1]}', b"[]"])
+def test_a_damaged_index_is_made_again(spool: Spool, tmp_path: Path, damage: bytes) -> None:
+    spool.write(line(1) + line(2, "SessionEnd"))
+    index = tmp_path / "index.json"
+    index.write_bytes(damage)
+    found = available_slices(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index)
+    assert found == take(spool) and index.read_bytes() != damage
+
+
+def test_a_line_in_the_making_is_looked_at_again(spool: Spool, tmp_path: Path) -> None:
+    index, whole = tmp_path / "index.json", line(1) + line(2, "SessionEnd")
+    touch(spool.write(whole + line(3)[:40]), NOW)
+    for now in (NOW, LATER):
+        (part,) = available_slices(spool.path, [], now=now, quiet=QUIET, include_open=False, index=index)
+        assert part.end == len(whole) + (40 if now == LATER else 0)
