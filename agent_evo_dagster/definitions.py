@@ -44,7 +44,10 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "io_manager": WarehouseIOManager(root=str(settings.warehouse)),
         "warehouse": WarehouseResource(root=str(settings.warehouse)),
         "spool": SpoolResource(
-            path=str(settings.spool), home=str(settings.root), redact=list(settings.redact)
+            path=str(settings.spool),
+            home=str(settings.root),
+            redact=list(settings.redact),
+            prices=str(settings.prices) if settings.prices else None,
         ),
         "rounds": RoundsResource(home=str(settings.root)),
         "skill_bank": SkillBankResource(

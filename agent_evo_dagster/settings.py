@@ -24,6 +24,10 @@ class Settings(BaseSettings):
     redact: Annotated[tuple[Personal, ...], NoDecode] = Field(
         (), description="Personal data to redact besides all secrets: any of email,ip,home; commas between."
     )
+    prices: Path | None = Field(
+        None,
+        description="JSON file of what models cost, for the cost of sessions; without it, none is given.",
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
 
     @field_validator("redact", mode="before")

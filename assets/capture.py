@@ -1,10 +1,11 @@
-"""The assets of capture: the spool, the events that a round took from it, and the lines that are none."""
+"""The assets of capture: the spool, what a round took from it, and how far its sources agree."""
 
 import dagster as dg
 import polars as pl
 
-from agent_evo_dagster.capture.read import ReadResult
-from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
+from agent_evo_dagster.capture.gather import Gathered
+from agent_evo_dagster.capture.types import COVERAGE_SCHEMA, EVENT_SCHEMA, QUARANTINE_SCHEMA, USAGE_SCHEMA
+from agent_evo_dagster.capture.usage import TOKENS, usage_by
 from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, table
@@ -50,6 +51,20 @@ def hook_event_files(spool: SpoolResource) -> Observations:
             owners=[OWNER],
             kinds={"polars", "parquet"},
         ),
+        "capture_coverage": dg.AssetOut(
+            is_required=False,
+            description="Calls that hooks and transcripts tell of: both, only one; one row per session.",
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"polars", "parquet"},
+        ),
+        "token_usage": dg.AssetOut(
+            is_required=False,
+            description="Tokens that the model took, from transcripts; one row per message, counted once.",
+            group_name=GROUP,
+            owners=[OWNER],
+            kinds={"polars", "parquet"},
+        ),
     },
     can_subset=True,
     deps=[hook_event_files],
@@ -61,15 +76,20 @@ def hook_event_files(spool: SpoolResource) -> Observations:
         dg.AssetCheckSpec(
             "quarantine_share", asset="hook_events", description="Less than 5 % of lines broken."
         ),
+        dg.AssetCheckSpec(
+            "calls_captured", asset="capture_coverage", description="Hooks missed less than 5 % of calls."
+        ),
+        dg.AssetCheckSpec("usage_schema", asset="token_usage", blocking=True),
     ],
 )
 def read_spool(context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource) -> Results:
     """Read the slice that the round's manifest froze."""
     result = spool.read(rounds.manifest(context))
-    yield from asked(context, [_events(result), _quarantine(result.quarantine)])
+    made = [_events(result), _quarantine(result.quarantine), _coverage(result.coverage)]
+    yield from asked(context, [*made, _usage(spool.priced(result.usage))])
 
 
-def _events(result: ReadResult) -> dg.MaterializeResult[pl.DataFrame]:
+def _events(result: Gathered) -> dg.MaterializeResult[pl.DataFrame]:
     events, broken = result.events, result.quarantine.height
     share = broken / max(1, result.lines)
     return dg.MaterializeResult(
@@ -77,7 +97,11 @@ def _events(result: ReadResult) -> dg.MaterializeResult[pl.DataFrame]:
         value=events,
         metadata={
             **numbers({"events": events.height, "lines": result.lines, "quarantined": broken}),
-            **numbers({"sessions": events["session_id"].n_unique()}),
+            **numbers(
+                {"sessions": events["session_id"].n_unique(), "passed_lines": sum(result.passed.values())}
+            ),
+            "lines_that_are_no_events": dg.MetadataValue.json(dict(result.passed)),
+            "sources": counts(events, "source"),
             "kinds": counts(events, "kind"),
             "layers": counts(events, "layer"),
         },
@@ -96,4 +120,40 @@ def _quarantine(broken: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
             **numbers({"lines": broken.height}),
             "broken_lines": table(broken, list(QUARANTINE_SCHEMA), limit=20),
         },
+    )
+
+
+def _coverage(coverage: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+    told = coverage.filter("transcript")
+    missed = sum(told["calls_transcript_only"])
+    known = missed + sum(told["calls_both"]) + sum(told["calls_hook_only"])
+    problem = f"hooks missed {missed} of {known} calls in {told.height} sessions: agent-evo hooks status"
+    problems = schema_problems(coverage, COVERAGE_SCHEMA, unique="session_id")
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey("capture_coverage"),
+        value=coverage,
+        metadata={
+            **numbers({"sessions": coverage.height, "sessions_with_transcript": told.height}),
+            **numbers({name: coverage[name].sum() for name in COVERAGE_SCHEMA.names()[2:]}),
+            "sessions_table": table(coverage, list(COVERAGE_SCHEMA)),
+        },
+        check_results=[
+            check("calls_captured", problems + ([problem] if missed > 0.05 * known else []), warn=True)
+        ],
+    )
+
+
+def _usage(usage: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+    by_skill = usage_by(usage, "skill", "model")
+    return dg.MaterializeResult(
+        asset_key=dg.AssetKey("token_usage"),
+        value=usage,
+        metadata={
+            **numbers({"messages": usage.height, **{name: usage[name].sum() for name in TOKENS}}),
+            **numbers({"cost_usd": usage["cost_usd"].sum()} if usage["cost_usd"].is_not_null().any() else {}),
+            "by_skill": table(by_skill, by_skill.columns),
+        },
+        check_results=[
+            check("usage_schema", schema_problems(usage, USAGE_SCHEMA)),
+        ],
     )

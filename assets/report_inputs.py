@@ -56,6 +56,7 @@ def gather(manifest: RoundManifest, trend: pl.DataFrame, frames: dict[str, pl.Da
         steps=frames["trajectories"],
         segments=frames["segments"],
         quarantine=frames["quarantined_lines"],
+        coverage=frames["capture_coverage"],
         session_findings=frames["session_findings"],
         training_findings=frames["training_findings"],
         metrics=frames["training_metrics"],

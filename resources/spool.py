@@ -5,9 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+import polars as pl
 
-from agent_evo_dagster.capture.read import ReadResult, read_slices
+from agent_evo_dagster.capture.gather import Gathered, read_sources
 from agent_evo_dagster.capture.redact import load_key
+from agent_evo_dagster.capture.usage import read_prices, with_cost
 from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.rounds.opening import to_slice
 from agent_evo_dagster.rounds.types import RoundManifest
@@ -19,11 +21,16 @@ class SpoolResource(dg.ConfigurableResource[Any]):
     path: str
     home: str
     redact: list[str]  # kinds of personal data that go as secrets do
+    prices: str | None = None  # JSON file of what models cost; without one, nothing has a cost
 
-    def read(self, manifest: RoundManifest) -> ReadResult:
+    def read(self, manifest: RoundManifest) -> Gathered:
         """The events that a round took, redacted, and the lines that were no events."""
         slices = [to_slice(record) for record in manifest.slices]
-        return read_slices(Path(self.path), slices, key=load_key(Path(self.home), personal=self.redact))
+        return read_sources(Path(self.path), slices, key=load_key(Path(self.home), personal=self.redact))
+
+    def priced(self, usage: pl.DataFrame) -> pl.DataFrame:
+        """Token usage with its cost, where the table of prices has the model."""
+        return with_cost(usage, read_prices(Path(self.prices))) if self.prices else usage
 
     def files(self) -> dict[str, int]:
         """The files of the spool with their sizes in bytes, by name."""

@@ -37,6 +37,7 @@ class ReportInputs:
     steps: pl.DataFrame
     segments: pl.DataFrame
     quarantine: pl.DataFrame
+    coverage: pl.DataFrame  # COVERAGE_SCHEMA
     session_findings: pl.DataFrame
     training_findings: pl.DataFrame
     metrics: pl.DataFrame
@@ -148,5 +149,6 @@ def _session_tables(inputs: ReportInputs) -> tuple[Table, ...]:
         sessions.failures_by_signature(calls),
         sessions.calls_by_tool(calls),
         sessions.segments_by_skill(inputs.segments),
+        sessions.coverage(inputs.coverage),
         sessions.quarantined(inputs.quarantine),
     )

@@ -118,6 +118,7 @@ _USAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "cache_read_tokens": pl.Int64,
     "output_tokens": pl.Int64,
     "tool_use_ids": pl.List(pl.String),  # calls that the message made
+    "cost_usd": pl.Float64,  # null without a price for the model
 }
 # One row per message of the model: its id counts once, whatever number of lines repeat its usage.
 USAGE_SCHEMA = pl.Schema(_USAGE_COLUMNS)

@@ -18,6 +18,8 @@ _NO_MODEL = "<synthetic>"  # the client's own words, such as an error of the ser
 _MOST = 2**53
 
 Fields = Mapping[str, object]
+_PRICED = dict(zip(("input", "cache_creation", "cache_read", "output"), TOKENS, strict=True))
+
 By = Literal["session_id", "agent_id", "skill", "model"]
 
 
@@ -65,8 +67,9 @@ class UsageBook:
 
 
 def usage_by(usage: pl.DataFrame, *columns: By) -> pl.DataFrame:
-    """Messages and tokens by `columns`, in their order."""
-    totals = [pl.len().cast(pl.Int64).alias("messages"), *(pl.col(name).sum() for name in TOKENS)]
+    """Messages, tokens and cost by `columns`, in their order."""
+    cost = pl.when(pl.col("cost_usd").is_not_null().any()).then(pl.col("cost_usd").sum()).alias("cost_usd")
+    totals = [pl.len().cast(pl.Int64).alias("messages"), *(pl.col(name).sum() for name in TOKENS), cost]
     return usage.group_by(columns).agg(totals).sort(columns, nulls_last=True)
 
 
@@ -92,7 +95,7 @@ def usage_by_step(usage: pl.DataFrame, steps: pl.DataFrame) -> pl.DataFrame:
         right_on=["session_id", "agent_id", "started_at"],
         nulls_equal=True,
     )
-    columns = ["step_id", "message_id", "model", *TOKENS]
+    columns = ["step_id", "message_id", "model", *TOKENS, "cost_usd"]
     return pl.concat([named.select(columns), spoken.select(columns)]).sort("step_id", "message_id")
 
 
@@ -124,24 +127,14 @@ def read_prices(path: Path) -> dict[str, Price]:
 
 
 def with_cost(usage: pl.DataFrame, prices: Mapping[str, Price]) -> pl.DataFrame:
-    """The frame with `cost_usd`; null for a model without a price."""
-    names = [*USAGE_PRICES]
-    rows = [{"model": model, **price.model_dump()} for model, price in prices.items()]
-    table = pl.DataFrame(rows, schema={"model": pl.String, **dict.fromkeys(names, pl.Float64)})
-    cost = sum((pl.col(tokens) * pl.col(name) for name, tokens in USAGE_PRICES.items()), pl.lit(0.0)) / 1e6
-    return (
-        usage.join(table, on="model", how="left", maintain_order="left")
-        .with_columns(cost_usd=cost)
-        .drop(names)
-    )
-
-
-USAGE_PRICES = {
-    "input": "input_tokens",
-    "output": "output_tokens",
-    "cache_creation": "cache_creation_tokens",
-    "cache_read": "cache_read_tokens",
-}
+    """The frame with `cost_usd` told; null for a model without a price."""
+    rates = {name: {model: getattr(price, name) for model, price in prices.items()} for name in _PRICED}
+    cost = [
+        pl.col(tokens).cast(pl.Float64)
+        * pl.col("model").replace_strict(rates[name], default=None, return_dtype=pl.Float64)
+        for name, tokens in _PRICED.items()
+    ]
+    return usage.with_columns(cost_usd=pl.sum_horizontal(cost, ignore_nulls=False) / 1e6)
 
 
 def _count(value: object) -> int:

@@ -7,7 +7,7 @@ from typing import Final
 import polars as pl
 
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
-from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA
+from agent_evo_dagster.capture.types import COVERAGE_SCHEMA, EVENT_SCHEMA, QUARANTINE_SCHEMA, USAGE_SCHEMA
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, PATCH_SCHEMA
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA
@@ -42,6 +42,10 @@ class DerivedView:
 STORED: Final = (
     StoredView("events", "What was captured, one row an event.", ("hook_events",), EVENT_SCHEMA),
     StoredView("quarantine", "Lines that are no events.", ("quarantined_lines",), QUARANTINE_SCHEMA),
+    StoredView(
+        "coverage", "Calls that hooks and transcripts tell of.", ("capture_coverage",), COVERAGE_SCHEMA
+    ),
+    StoredView("usage", "Tokens of the model, one row a message.", ("token_usage",), USAGE_SCHEMA),
     StoredView("steps", "Trajectories, one row a step.", ("trajectories",), STEP_SCHEMA),
     StoredView("segments", "Segments of trajectories, one row each.", ("segments",), SEGMENT_SCHEMA),
     StoredView(

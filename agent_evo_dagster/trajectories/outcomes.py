@@ -35,9 +35,7 @@ def judge_response(tool: str | None, response: Any) -> Verdict:
     if verdict is None and tool is not None:
         rule = _RULES.get(tool, _ended)
         verdict = rule(response)
-    if (
-        verdict is None and response.get("is_error") is False
-    ):  # as in transcripts of subagents
+    if verdict is None and response.get("is_error") is False:  # as in transcripts of subagents
         verdict = Verdict(Outcome.SUCCESS, "is_error=false")
     return verdict or Verdict(Outcome.UNKNOWN, _SHAPE)
 

@@ -99,5 +99,18 @@ def quarantined(quarantine: pl.DataFrame) -> Table:
     )
 
 
+def coverage(frame: pl.DataFrame) -> Table:
+    """Calls that hooks and transcripts tell of, in sessions with a transcript and in those without."""
+    names = ("calls_both", "calls_hook_only", "calls_transcript_only", "ends_added")
+    rows = rows_of(frame, ("transcript", *names), what="capture coverage")
+    shown = []
+    for has_transcript, label in ((True, "with a transcript"), (False, "hooks alone")):
+        group = [row for row in rows if row["transcript"] is has_transcript]
+        totals = (sum(v for row in group if isinstance(v := row[name], int)) for name in names)
+        shown += [(label, str(len(group)), *(str(total) for total in totals))] if group else []
+    columns = ("Sessions", "Count", "Calls in both", "Only hooks", "Only transcript", "Ends only there")
+    return Table("Calls captured", columns, tuple(shown), frozenset(range(1, 6)), "There are no sessions.")
+
+
 def _most(counts: Counter[str], limit: int) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]

@@ -10,6 +10,7 @@ from agent_evo_dagster.analysis.views.policy import trend_rows
 from tests.agent_evo_dagster.analysis.builders import (
     START,
     call,
+    coverage_frame,
     evaluation_frame,
     metric_frame,
     patch_frames,
@@ -41,6 +42,7 @@ def inputs() -> ReportInputs:
         steps=steps,
         segments=segments,
         quarantine=pl.DataFrame({"reason": ["not JSON"]}),
+        coverage=coverage_frame((True, 5, 1, 2, 1), (False, 0, 4, 0, 0)),
         session_findings=find_in_sessions(steps, segments),
         training_findings=find_in_training(metrics, rollouts, evaluation, {"learning_rate": 2e-5}),
         metrics=metrics,

@@ -9,6 +9,7 @@ from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError, EvaluationError
 from tests.agent_evo_dagster.analysis.builders import (
     call,
+    coverage_frame,
     evaluation_frame,
     patch_frames,
     rollout_frame,
@@ -83,6 +84,15 @@ def test_broken_lines_are_counted_by_reason():
     table = sessions.quarantined(pl.DataFrame({"reason": ["not JSON", "null", "not JSON"]}))
     assert table.rows == (("not JSON", "2"), ("null", "1"))
     assert sessions.quarantined(EMPTY).empty == "Every line was read."
+
+
+def test_coverage_is_told_apart_by_whether_there_is_a_transcript() -> None:
+    table = sessions.coverage(coverage_frame((True, 5, 1, 2, 1), (True, 1, 0, 0, 0), (False, 0, 4, 0, 0)))
+    assert table.rows == (
+        ("with a transcript", "2", "6", "1", "2", "1"),
+        ("hooks alone", "1", "0", "4", "0", "0"),
+    )
+    assert sessions.coverage(coverage_frame()).rows == ()
 
 
 def test_a_patch_shows_what_it_moves_and_who_decided():
