@@ -141,7 +141,7 @@ def _compiled(
             "diff": diff("\n".join(lines)),
             "comes_from": dg.MetadataValue.json(chain),
         },
-        check_results=[check("compiled_valid", problems)._replace(asset_key=key)],
+        check_results=[check("compiled_valid", problems)],
     )
 
 

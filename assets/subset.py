@@ -16,7 +16,7 @@ def asked(
         assert isinstance(result.asset_key, dg.AssetKey)
         if result.asset_key in context.selected_asset_keys:
             checks = [
-                item
+                item._replace(asset_key=result.asset_key)
                 for item in result.check_results or []
                 if dg.AssetCheckKey(result.asset_key, str(item.check_name))
                 in context.selected_asset_check_keys

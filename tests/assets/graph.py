@@ -13,6 +13,7 @@ from agent_evo_dagster.definitions import TEMPLATE, build_defs
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import ApprovalPolicy, Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -66,7 +67,8 @@ class Graph:
     def round(self, ask: RoundRequest | None = None, **options: object) -> RoundManifest:
         """Open a round and run it to its end."""
         manifest = self.open(ask)
-        assert self.run(manifest.key, **options).success
+        result = self.run(manifest.key, **options)
+        assert result.success, failures(result)
         return manifest
 
     def frame(self, asset: str, key: str) -> pl.DataFrame:
@@ -115,6 +117,13 @@ def fake_graph(
     """The graph on `home` with a trainer that computes nothing."""
     with graph_at(home, policy=policy, trainer=FakeTrainer(**trainer), sessions=sessions) as graph:
         yield graph
+
+
+def only_round(graph: Graph) -> str:
+    """The key of the one round of a copied home, registered in the copy's instance."""
+    (key,) = RoundStore(graph.settings.rounds).keys()
+    graph.instance.add_dynamic_partitions(ROUNDS, [key])
+    return key
 
 
 def failures(result: dg.ExecuteInProcessResult) -> dict[str, str]:

@@ -2,7 +2,6 @@
 
 import shutil
 from collections.abc import Iterator
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -11,20 +10,10 @@ from typer.testing import CliRunner
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA
-from agent_evo_dagster.rounds.store import RoundStore
-from tests.assets.graph import ROUNDS, Graph, bytes_of, failures, fake_graph
+from tests.assets.graph import Graph, bytes_of, failures, fake_graph, only_round
 
 CONFIG = "rllm-config"
 SKILLS = ["skill_versions", "skills/rllm/rllm-config"]
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with a finished round whose only patch waits for a person."""
-    home = tmp_path_factory.mktemp("finished") / "home"
-    with fake_graph(home, policy="manual") as graph:
-        graph.round()
-    return home
 
 
 @pytest.fixture
@@ -33,8 +22,7 @@ def waiting(finished, tmp_path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tup
     home = shutil.copytree(finished, tmp_path / "home")
     monkeypatch.setenv("AGENT_EVO_HOME", str(home))
     with fake_graph(home, policy="manual") as graph:
-        (key,) = RoundStore(graph.settings.rounds).keys()
-        graph.instance.add_dynamic_partitions(ROUNDS, [key])
+        key = only_round(graph)
         yield graph, key, graph.frame("skill_patches", key)["patch_id"][0]
 
 
