@@ -1,4 +1,4 @@
-"""The real sessions and the recordings: conservation, skills that last, goals that are no single calls."""
+"""The real sessions: conservation, skills that last, goals that are no single calls."""
 
 import polars as pl
 import pytest
@@ -6,7 +6,7 @@ import pytest
 from agent_evo_dagster.segments.build import build_segments
 from agent_evo_dagster.segments.conservation import violations
 from agent_evo_dagster.trajectories.build import build_trajectories
-from tests.agent_evo_dagster.trajectories.event_frames import legacy_sessions, recording
+from tests.agent_evo_dagster.trajectories.event_frames import legacy_sessions
 
 
 @pytest.fixture(scope="module")
@@ -48,34 +48,3 @@ def test_the_children_of_an_orchestrating_skill_name_it(segments: pl.DataFrame) 
     children = found.filter(pl.col("skill").is_not_null() & (pl.col("skill") != "rllm-train"))
     assert children["parent_segment_id"].unique().to_list() == [parent]
     assert found.filter(skill="rllm-train")["calls"].item() > 50  # what came after its children is its own
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("main", [(None, None, 0), ("demo-skill", "tool", 16), (None, None, 2), ("demo-skill", "tool", 1)]),
-        (
-            "skills",
-            [
-                (None, None, 0),
-                ("forked-skill", "tool", 1),
-                ("shell-skill", "tool", 4),
-                ("demo-skill", "tool", 1),
-                (None, None, 2),
-                ("demo-skill", "tool", 1),
-            ],
-        ),
-        ("slash", [(None, None, 0), ("demo-skill", "slash", 1)]),
-        ("slashmid", [(None, None, 0)]),
-        ("slashunknown", [(None, None, 0)]),
-        ("mcp", [(None, None, 3)]),
-        ("deny", [(None, None, 2)]),
-        ("compact", [(None, None, 0)]),
-        ("hangint", [(None, None, 1)]),
-    ],
-)
-def test_a_recording_gives_the_expected_segments(name: str, expected: list[tuple[str, str, int]]) -> None:
-    events = recording(name)
-    segments = build_segments(build_trajectories(events))
-    assert violations(events, segments) == []
-    assert segments.select("skill", "anchor", "calls").rows() == expected

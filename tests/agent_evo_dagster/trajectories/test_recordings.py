@@ -31,9 +31,10 @@ def summary(steps: pl.DataFrame) -> list[str]:
     return lines
 
 
-def expected() -> dict[str, list[str]]:
+def read_expected(path: Path) -> dict[str, list[str]]:
+    """The lines of each recording, by its name."""
     found: dict[str, list[str]] = {}
-    for line in EXPECTED.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line.startswith("# "):
             current = found.setdefault(line[2:], [])
         elif line:
@@ -43,7 +44,7 @@ def expected() -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_recording_gives_the_expected_steps(name: str) -> None:
-    assert summary(build_trajectories(recording(name))) == expected()[name]
+    assert summary(build_trajectories(recording(name))) == read_expected(EXPECTED)[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
