@@ -174,7 +174,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "telegram_token",
         ":aa",
-        r"(?<![0-9A-Za-z])[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])",
+        r"(?:(?<![0-9A-Za-z])|(?<=bot))[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])",
         r":AA[A-Za-z0-9_-]{32}",
         group="words",
     ),

@@ -56,6 +56,7 @@ IN_CONTEXT = [
     "machine example.com login sam password {}",
     "openssl rsa -passin pass:{} -in key.pem",
     "redis-cli -h cache -a {} ping",
+    "https://api.telegram.org/bot123456789:AA{0}{0}x/getMe",
     "https://x.blob.core.windows.net/c?sv=2024&sig={}%3D%3D",
     "tool --api-key {} run",
     "export DB_PASSWORD={}",
