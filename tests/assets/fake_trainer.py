@@ -73,7 +73,7 @@ class FakeTrainer(TrainerResource):
         (folder / "metrics.jsonl").write_text("\n".join(lines[: len(lines) // 2]) + "\n")
         if self.slow:  # whoever waits for this file kills the process now
             (folder.parent / "in-the-middle").write_text(str(os.getpid()))
-            time.sleep(60)
+            time.sleep(600)
         (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
         rollouts(config, start).write_parquet(folder / "rollouts.parquet")
         (folder / "checkpoint").mkdir()
