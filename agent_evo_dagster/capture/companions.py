@@ -8,8 +8,10 @@ from pathlib import Path
 from agent_evo_dagster.capture.fields import parse
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.slices import HOOKS, LEGACY
+from agent_evo_dagster.capture.sources.atif import FOLDER as DOCUMENTS
 from agent_evo_dagster.capture.sources.transcripts import FOLDER
 from agent_evo_dagster.capture.types import FileSlice
+from agent_evo_dagster.files import sha256_bytes
 
 _SNIFFED_LINES = 50
 
@@ -43,6 +45,18 @@ def transcript_slices(
                 name = path.relative_to(spool).as_posix()
                 rest = _beyond(path, name, covered.get(name, 0), folder.name)
                 slices += [rest] if rest is not None else []
+    return slices
+
+
+def document_slices(spool: Path, taken: Sequence[FileSlice]) -> list[FileSlice]:
+    """The documents that no round took, each as a whole, in the order of names."""
+    known = {part.file for part in taken}
+    slices = []
+    for path in sorted((spool / DOCUMENTS).glob("*/*.json")):
+        name = path.relative_to(spool).as_posix()
+        if name not in known:
+            data = path.read_bytes()
+            slices.append(FileSlice(name, 0, len(data), sha256_bytes(data), (path.parent.name,)))
     return slices
 
 

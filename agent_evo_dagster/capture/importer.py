@@ -18,6 +18,7 @@ from agent_evo_dagster.capture.sources.registry import sources
 from agent_evo_dagster.errors import CaptureError
 
 _SNIFFED_LINES = 50
+_MOST_BYTES = 256 << 20  # of a document that is parsed as a whole
 
 
 @dataclass(slots=True)
@@ -46,6 +47,8 @@ def import_sessions(source: Path, spool: Path) -> ImportReport:
     for path in _candidates(source):
         records = _first_records(path)
         found = next((kind for kind in sources() if kind.recognises(records)), None)
+        if found is None and path.suffix == ".json":
+            continue  # folders of sessions hold many, of other kinds
         if found is None:
             report.skipped.append((str(path), "holds no records of a source that is known"))
             continue
@@ -61,8 +64,8 @@ def import_sessions(source: Path, spool: Path) -> ImportReport:
     if not report.files:
         raise CaptureError(
             f"{source} holds no session that can be imported ({len(report.skipped)} files were looked at). "
-            "A session is a *.jsonl file of hook records, a transcript of Claude Code (<session>.jsonl), or "
-            "<session>/events.jsonl of the older layout."
+            "A session is a *.jsonl file of hook records, a transcript of Claude Code (<session>.jsonl), "
+            "<session>/events.jsonl of the older layout, or an ATIF document (*.json)."
         )
     return report
 
@@ -72,7 +75,7 @@ def _candidates(source: Path) -> Iterator[Path]:
     if source.is_file():
         yield source
         return
-    for path in sorted(source.rglob("*.jsonl")):
+    for path in sorted([*source.rglob("*.jsonl"), *source.rglob("*.json")]):
         if path.is_file() and not path.is_symlink():
             yield path
 
@@ -80,6 +83,8 @@ def _candidates(source: Path) -> Iterator[Path]:
 def _first_records(path: Path) -> list[Mapping[str, object]]:
     """The objects among the first lines."""
     records: list[Mapping[str, object]] = []
+    if path.suffix == ".json":
+        return _document(path)
     with path.open("rb") as stream:
         for _, line in zip(range(_SNIFFED_LINES), stream, strict=False):
             try:
@@ -89,6 +94,15 @@ def _first_records(path: Path) -> list[Mapping[str, object]]:
             if isinstance(record, dict):
                 records.append(record)
     return records
+
+
+def _document(path: Path) -> list[Mapping[str, object]]:
+    """The object that a file is as a whole."""
+    try:
+        record = parse(path.read_bytes()) if path.stat().st_size <= _MOST_BYTES else None
+    except ValueError:
+        return []
+    return [record] if isinstance(record, dict) else []
 
 
 def _collect(path: Path, recorded: dict[str, list[tuple[int, bytes]]]) -> None:

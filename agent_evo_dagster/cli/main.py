@@ -5,7 +5,7 @@ import sys
 import typer
 from rich.console import Console
 
-from agent_evo_dagster.cli import doctor, hooks, importing, patches, query, report, rounds, skills
+from agent_evo_dagster.cli import doctor, export, hooks, importing, patches, query, report, rounds, skills
 from agent_evo_dagster.errors import AgentEvoError
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app.add_typer(patches.app, name="patches")
 app.add_typer(skills.app, name="skills")
 app.add_typer(hooks.app, name="hooks")
 app.command("import")(importing.import_)
+app.command("export")(export.export)
 app.command("report")(report.report)
 app.command("query")(query.query)
 app.command("doctor")(doctor.doctor)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agent_evo_dagster.capture.companions import transcript_slices
+from agent_evo_dagster.capture.companions import document_slices, transcript_slices
 from agent_evo_dagster.capture.copies import copy_transcripts
 from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.spool_index import INDEX_FILE
@@ -70,7 +70,7 @@ def new_slices(
     if copy:
         copy_transcripts(settings.spool, captured)
     told = transcript_slices(settings.spool, captured, taken, now=now, quiet=quiet, include_open=include_open)
-    return captured + told
+    return captured + told + document_slices(settings.spool, taken)
 
 
 def open_round(

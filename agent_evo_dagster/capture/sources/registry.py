@@ -1,5 +1,6 @@
 """All sources of events, in the order in which a file is offered to them. No source itself."""
 
+from agent_evo_dagster.capture.sources.atif import AtifDocuments
 from agent_evo_dagster.capture.sources.hook_records import HookRecords
 from agent_evo_dagster.capture.sources.legacy import LegacyEvents
 from agent_evo_dagster.capture.sources.protocol import EventSource
@@ -8,4 +9,4 @@ from agent_evo_dagster.capture.sources.transcripts import Transcripts
 
 def sources() -> list[EventSource]:
     """One of each."""
-    return [HookRecords(), LegacyEvents(), Transcripts()]
+    return [HookRecords(), LegacyEvents(), Transcripts(), AtifDocuments()]

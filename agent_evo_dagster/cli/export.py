@@ -1,0 +1,55 @@
+"""`agent-evo export`: a round's sessions as files that other tools read."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Literal
+
+import polars as pl
+import typer
+
+from agent_evo_dagster.capture.names import safe_name
+from agent_evo_dagster.capture.sources.atif import documents_of
+from agent_evo_dagster.cli.project import project_root, settings_of
+from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.trajectories.atif import to_atif
+from agent_evo_dagster.warehouse import Warehouse
+
+AGENT = "claude-code"
+
+
+def export(
+    key: Annotated[str, typer.Argument(metavar="ROUND", help="Round, such as round-0001.")],
+    to: Annotated[Path, typer.Option("--to", help="Folder to write to.")],
+    format_: Annotated[Literal["atif"], typer.Option("--format", help="ATIF v1.7 documents.")] = "atif",
+) -> None:
+    """Write the sessions of a round, one document each; what was redacted stays so."""
+    settings = settings_of(project_root())
+    RoundStore(settings.rounds).load(key)
+    store = Warehouse(settings.warehouse)
+    frames = [store.read((name,), key) for name in ("hook_events", "trajectories", "token_usage")]
+    documents = documents_of_round(*frames)
+    for name, document in documents.items():
+        write_atomic(to / f"{name}.json", json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
+    typer.echo(f"{len(documents)} {format_} documents written to {to}")
+
+
+def documents_of_round(
+    events: pl.DataFrame, steps: pl.DataFrame, usage: pl.DataFrame
+) -> dict[str, dict[str, object]]:
+    """Documents by name: those that were imported as they were, and one for each other session."""
+    found: dict[str, dict[str, object]] = {}
+    for number, document in enumerate(documents_of(events)):
+        found[f"{safe_name(document.get('session_id'))}-{number}"] = document
+    imported = events.filter(source="atif")["session_id"].unique().to_list()
+    others = steps.filter(~pl.col("session_id").is_in(imported))
+    for trajectory in to_atif(others, usage, agent=AGENT, version=_version(events)):
+        found[safe_name(trajectory.session_id)] = trajectory.model_dump(mode="json", exclude_none=True)
+    return found
+
+
+def _version(events: pl.DataFrame) -> str:
+    """The client's version, where transcripts tell it."""
+    extras = events.filter(source="transcript")["extra"].drop_nulls()
+    versions = (json.loads(text).get("version") for text in extras)
+    return next((version for version in versions if isinstance(version, str)), "unknown")
