@@ -60,6 +60,8 @@ _SHAPE: Final = "tool_response=unrecognised"
 
 def _said_by_flags(response: Response) -> Verdict | None:
     """What any tool may say of itself."""
+    if response.get("outcome_told") is False:  # as sources write where their format has no field for it
+        return Verdict(Outcome.UNKNOWN, "outcome_told=false")
     error = response.get("error")
     if response.get("success") is False:
         return Verdict(Outcome.FAILURE, "success=false", _text(error))

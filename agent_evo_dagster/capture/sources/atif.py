@@ -136,7 +136,7 @@ class _Document:
         for result in step.observation.results if step.observation else ():
             answered = calls.get(result.source_call_id or "")
             if answered is not None:
-                response = {"content": _text(result.content), **(result.extra or {})}
+                response = {**(result.extra or {}), "content": _text(result.content), "outcome_told": False}
                 yield self._event("PostToolUse")._replace(
                     tool_name=answered.function_name,
                     tool_use_id=answered.tool_call_id,

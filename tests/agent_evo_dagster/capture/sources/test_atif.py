@@ -84,7 +84,8 @@ def test_a_document_becomes_trajectories(tmp_path: Path) -> None:
         (None, "message", None),
         ("child", "prompt", "sub task"),
     ]
-    assert steps.filter(kind="tool_call")["tool_name"].to_list() == ["ls", "ask"]
+    calls = steps.filter(kind="tool_call")
+    assert calls.select("tool_name", "outcome").rows() == [("ls", "unknown"), ("ask", "unknown")]
 
 
 @pytest.mark.parametrize(
