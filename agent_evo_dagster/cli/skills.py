@@ -1,5 +1,6 @@
 """`agent-evo skills`: compile, compare, check, squash and roll back the skills of a bank."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,8 @@ from agent_evo_dagster.cli.skill_views import (
     show_states,
     squash_selected,
 )
+from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.skills.schemas import published_schemas
 
 _EXIT_CODES = (
     "Exit codes: 0 all is well; 1 refused, or a skill is invalid; 2 wrong command line; "
@@ -97,3 +100,11 @@ def squash(
     """Make the active patches part of base.md; every SKILL.md stays the same, byte for byte."""
     chosen = Selection(skill, group, everything)
     raise typer.Exit(squash_selected(opened(bank), chosen, dry_run=dry_run, as_json=as_json))
+
+
+@app.command()
+def schemas(folder: Annotated[Path, typer.Argument(help="Folder to write them to.")]) -> None:
+    """Write the JSON Schemas of bank.yaml, manifest.yaml and patch files, for editors and other tools."""
+    for name, text in published_schemas().items():
+        write_atomic(folder / name, text.encode())
+        typer.echo(f"wrote {folder / name}")

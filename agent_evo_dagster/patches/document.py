@@ -1,8 +1,10 @@
 """Patch documents: markdown with front matter, read strictly, written canonically. No application."""
 
 import hashlib
+import json
 import re
 from datetime import UTC
+from typing import get_args
 
 from pydantic import ValidationError
 
@@ -10,12 +12,36 @@ from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.fences import marker_of, open_fence, scan
 from agent_evo_dagster.patches.front_matter import load_mapping, quoted, quoted_list, split_front_matter
 from agent_evo_dagster.patches.hidden import first_hidden
-from agent_evo_dagster.patches.types import Action, Patch
+from agent_evo_dagster.patches.types import (
+    HASH_PATTERN,
+    NAME_PATTERN,
+    PATCH_ID_PATTERN,
+    Action,
+    Patch,
+    PatchHead,
+    PatchStatus,
+)
 
 MAX_PATCH_BYTES = 64 * 1024
-_ID = re.compile(r"p-[0-9a-f]{16}")
-_HASH = re.compile(r"[0-9a-f]{64}")
-_NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_ID = re.compile(PATCH_ID_PATTERN)
+_HASH = re.compile(HASH_PATTERN)
+_NAME = re.compile(NAME_PATTERN)
+# A quoted scalar on which JSON and every YAML agree, and a flow sequence of them.
+_TEXT = (
+    r'"(?:[\x20!#-\[\]-~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]'
+    r'|\\["\\bfnrt]|\\u(?!d[89a-f])[0-9a-f]{4})*"'
+)
+_LIST = rf"\[(?:{_TEXT}(?:, {_TEXT})*)?\]"
+_CANONICAL = re.compile(
+    rf"id: (?P<id>{PATCH_ID_PATTERN})\n"
+    + "".join(rf"{name}: (?P<{name}>{_TEXT})\n" for name in ("group", "skill", "target_section"))
+    + rf"action: (?P<action>{'|'.join(get_args(Action))})\n"
+    + "".join(rf"{name}: (?P<{name}>{_TEXT})\n" for name in ("description", "base_hash"))
+    + rf"source:\n  round: (?P<round>null|{_TEXT})\n  findings: (?P<findings>{_LIST})\n"
+    + "".join(rf"{name}: (?P<{name}>{_LIST})\n" for name in ("depends_on", "conflicts_with", "supersedes"))
+    + rf"status: (?P<status>{'|'.join(PatchStatus)})\ncreated: (?P<created>{_TEXT})\n"
+)
+_PLAIN = ("id", "action", "status")
 
 
 def section_hash(text: str) -> str:
@@ -74,39 +100,46 @@ def parse_patch(text: str, *, origin: str) -> Patch:
         raise PatchError(
             f"{origin}, line 1: no front matter; begin with a line `---` and close it with another."
         )
-    fields = load_mapping(cut.yaml, origin=origin, error=PatchError, first_line=2)
+    fields = canonical_fields(cut.yaml)
+    if fields is None:
+        fields = load_mapping(cut.yaml, origin=origin, error=PatchError, first_line=2)
     patch = _from_fields(fields, cut.body, origin)
     check_body(cut.body, origin=f"{origin} (patch {patch.id})")
     _check_names(patch, origin)
     return patch
 
 
+def canonical_fields(text: str) -> dict[str, object] | None:
+    """The front matter as `render_patch` writes it, read without YAML; None for any other."""
+    found = _CANONICAL.fullmatch(text)
+    if found is None:
+        return None
+    fields = {
+        name: value if name in _PLAIN else json.loads(value) for name, value in found.groupdict().items()
+    }
+    source = {name: fields.pop(name) for name in ("round", "findings")}
+    return {**fields, "source": source}
+
+
 def _from_fields(fields: dict[str, object], body: str, origin: str) -> Patch:
     """The typed patch of front matter and body."""
-    source = fields.pop("source", None)
-    if not isinstance(source, dict) or not set(source) <= {"round", "findings"}:
-        raise PatchError(
-            f"{origin}: `source` must be a mapping with `round` and `findings`; found {source!r}."
-        )
-    flat = {
-        **fields,
-        "source_round": source.get("round"),
-        "findings": source.get("findings", ()),
-        "body": body,
-    }
     try:
-        patch = Patch.model_validate(flat)
+        head = PatchHead.model_validate(fields)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = ".".join(map(str, first["loc"]))
         raise PatchError(
             f"{origin}: patch {fields.get('id')!r}, field `{name}`: {first['msg']}; found {first['input']!r}."
         ) from error
-    if patch.created.tzinfo is None:
+    if head.created.tzinfo is None:
         raise PatchError(
-            f"{origin}: patch {patch.id}: `created` has no time zone; write it in UTC, ending in Z."
+            f"{origin}: patch {head.id}: `created` has no time zone; write it in UTC, ending in Z."
         )
-    return patch
+    values = {name: getattr(head, name) for name in PatchHead.model_fields if name != "source"}
+    # Every value was checked as the head's field of the same type.
+    return Patch.model_construct(
+        **values, source_round=head.source.round, findings=head.source.findings, body=body
+    )
 
 
 def _check_names(patch: Patch, origin: str) -> None:

@@ -6,6 +6,7 @@ from typing import Literal
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field
+from pydantic.config import JsonDict
 
 Action = Literal["replace", "append", "prepend", "insert_after"]
 DecisionVerdict = Literal["approve", "reject", "wait"]
@@ -55,6 +56,47 @@ class Patch(BaseModel):
     status: PatchStatus = PatchStatus.PROPOSED
     created: datetime
     body: str
+
+
+NAME_PATTERN = "[a-z0-9]+(?:-[a-z0-9]+)*"
+PATCH_ID_PATTERN = "p-[0-9a-f]{16}"
+HASH_PATTERN = "[0-9a-f]{64}"
+
+
+def _said(description: str, pattern: str) -> JsonDict:
+    """What a published schema says of a field; the reader checks patterns itself, with advice of its own."""
+    return {"description": description, "pattern": f"^{pattern}$"}
+
+
+class PatchSource(BaseModel):
+    """Where a patch comes from; both are empty where a person wrote it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    round: str | None = None
+    findings: tuple[str, ...] = ()
+
+
+class PatchHead(BaseModel):
+    """The front matter of a patch file; its body is the text to put in place."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    id: str = Field(json_schema_extra=_said("Bound to what the patch does.", PATCH_ID_PATTERN))
+    group: str = Field(json_schema_extra=_said("Group of the skill in bank.yaml.", NAME_PATTERN))
+    skill: str = Field(json_schema_extra=_said("The skill that it edits.", NAME_PATTERN))
+    target_section: str = Field(json_schema_extra=_said("The section that it edits.", NAME_PATTERN))
+    action: Action
+    description: str = Field(max_length=500)
+    base_hash: str = Field(
+        json_schema_extra=_said("SHA-256 of the section it was made against.", HASH_PATTERN)
+    )
+    source: PatchSource
+    depends_on: tuple[str, ...] = Field((), description="Patch ids that come first, in any skill.")
+    conflicts_with: tuple[str, ...] = Field((), description="Patch ids that must not be active with it.")
+    supersedes: tuple[str, ...] = Field((), description="Patch ids that it stands in for.")
+    status: PatchStatus = PatchStatus.PROPOSED
+    created: datetime = Field(description="With a time zone.")
 
 
 # One row per proposed patch.

@@ -11,6 +11,8 @@ from agent_evo_dagster.patches.front_matter import load_mapping, quoted
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024
 MAX_COMPATIBILITY = 500
+# The fields of agentskills.io; readers that are strict refuse a skill with any other.
+STANDARD_FIELDS = frozenset({"name", "description", "license", "allowed-tools", "metadata", "compatibility"})
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _QUOTED = re.compile(
     r"""description:[ \t]*(?:"(?:[^"\\\r\n]|\\.)*"|'(?:[^'\r\n]|'')*')[ \t]*(?:#[^\r\n]*)?\r?\n"""

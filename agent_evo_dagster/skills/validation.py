@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.patches.types import Patch
-from agent_evo_dagster.skills.agent_skill import head_problems
+from agent_evo_dagster.skills.agent_skill import STANDARD_FIELDS, head_fields, head_problems
 from agent_evo_dagster.skills.apply import apply_patches
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_source
@@ -39,7 +39,7 @@ def validate(bank: SkillBank) -> Validation:
             problems[ref.name] = found
             continue
         compiled = compile_source(bank, bank.source(ref.name), extra=(), everywhere=everywhere)
-        above = size_of(compiled.text).warnings
+        above = (*_foreign(bank, ref), *size_of(compiled.text).warnings)
         if above:
             warnings[ref.name] = tuple(f"{ref.output}: {warning}." for warning in above)
     return Validation(len(bank.skills()), problems, warnings)
@@ -62,6 +62,15 @@ def _problems(bank: SkillBank, ref: SkillRef, everywhere: ActivePatches) -> Iter
         yield from found or _application(source)
         if not found:
             yield from _compilation(bank, source, everywhere)
+
+
+def _foreign(bank: SkillBank, ref: SkillRef) -> tuple[str, ...]:
+    """The fields of the front matter that not every agent accepts."""
+    source = bank.source(ref.name)
+    others = sorted(set(head_fields(source.document.head, source.origin)) - STANDARD_FIELDS)
+    if not others:
+        return ()
+    return (f"fields {others} are not of agentskills.io, and strict readers refuse them; use `metadata`",)
 
 
 def _profiles(bank: SkillBank, ref: SkillRef) -> list[str | None]:

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_evo_dagster.errors import PatchError
-from agent_evo_dagster.patches.document import parse_patch, patch_id, render_patch, section_hash
+from agent_evo_dagster.patches.document import (
+    canonical_fields,
+    parse_patch,
+    patch_id,
+    render_patch,
+    section_hash,
+)
+from agent_evo_dagster.patches.front_matter import load_mapping
 from agent_evo_dagster.patches.types import Action, Patch
 
 
@@ -88,6 +95,30 @@ def test_any_visible_content_round_trips(
 ) -> None:
     patch = make(body=body, description=description, findings=tuple(findings), created=at)
     assert parse_patch(render_patch(patch), origin="x") == patch
+
+
+@given(visible_text, st.lists(visible_text, max_size=2), st.none() | visible_text)
+def test_the_fast_reader_reads_what_yaml_reads(description: str, names: list[str], key: str | None) -> None:
+    patch = make(description=description, findings=tuple(names)).model_copy(update={"source_round": key})
+    text = render_patch(patch).split("---\n")[1]
+    fast = canonical_fields(text)
+    assert fast is not None
+    assert fast == load_mapping(text, origin="x", error=PatchError)
+
+
+@given(st.data())
+def test_the_fast_reader_agrees_with_yaml_or_leaves_it_to_it(data: st.DataObject) -> None:
+    text = render_patch(make(description='a \\"quoted\\" \n word')).split("---\n")[1]
+    at = data.draw(st.integers(0, len(text) - 1))
+    piece = data.draw(
+        st.sampled_from(
+            ["", " ", '"', "\\", "\n", "\\/", "\\x41", "\\ud83d", "\u2028", "\x85", "yes", "#", "'"]
+        )
+    )
+    changed = text[:at] + piece + text[at + data.draw(st.integers(0, 2)) :]
+    fast = canonical_fields(changed)
+    if fast is not None:
+        assert fast == load_mapping(changed, origin="x", error=PatchError)
 
 
 def test_an_edited_body_is_another_patch() -> None:
