@@ -59,7 +59,7 @@ def records() -> Iterator[bytes]:
     for number, (_, context, secret) in enumerate(CANARIES):
         text = context.replace("{}", secret)
         call = {"tool_name": "Bash", "tool_use_id": f"t{number}", "tool_input": {"command": text}}
-        hooks = [
+        hooks: list[dict[str, object]] = [
             {"hook_event_name": "UserPromptSubmit", "prompt": f"please {text}"},
             {"hook_event_name": "PreToolUse", **call},
             {
