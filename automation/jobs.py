@@ -22,7 +22,7 @@ CONSOLE: Mapping[str, object] = {"loggers": {"console": {"config": {}}}}
 def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
     """The four ways to run a round, whole or in part."""
     everything = dg.AssetSelection.all()
-    training = dg.AssetSelection.assets("policy_evaluation").upstream() & dg.AssetSelection.groups("training")
+    training = dg.AssetSelection.groups("training")
     decided = dg.AssetSelection.assets("patch_decisions").downstream()
     return [
         dg.define_asset_job(

@@ -29,6 +29,6 @@ def round_number(key: str) -> int:
         shown = key if len(key) <= 60 else f"{key[:60]}... ({len(key)} characters)"
         raise RoundError(
             f"{shown!r} is not a round key. A key is 'round-' and a number of at least four digits, "
-            "such as round-0001; 'agent-evo rounds list' shows those that exist."
+            "such as round-0001. 'agent-evo rounds open' makes the next one, 'agent-evo rounds list' shows all."
         )
     return int(match[1])
