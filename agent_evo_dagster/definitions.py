@@ -1,12 +1,11 @@
 """The composition root: every room meets here. The only module of the package that knows Dagster."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
 import dagster as dg
 
-from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.settings import Settings, read_settings
 from assets.analysis import analysis_report, session_findings, training_findings
 from assets.capture import hook_event_files, read_spool
 from assets.evaluation import policy_evaluation
@@ -32,9 +31,7 @@ TEMPLATE = PROJECT / "skill_bank"
 
 def project_settings() -> Settings:
     """The settings of this checkout: the home is in it unless the environment names another."""
-    if "AGENT_EVO_HOME" in os.environ:
-        return Settings()
-    return Settings(home=PROJECT / ".agent_evo")
+    return read_settings(PROJECT / ".agent_evo")
 
 
 def build_resources(settings: Settings) -> dict[str, object]:

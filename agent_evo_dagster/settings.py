@@ -1,10 +1,15 @@
 """Paths and environment variables, in one typed place. Nothing here touches the disk."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from agent_evo_dagster.errors import SettingsError
+
+HOME = "AGENT_EVO_HOME"
 
 Personal = Literal["email", "ip", "home"]
 ApprovalPolicy = Literal["auto", "manual"]
@@ -13,7 +18,7 @@ ApprovalPolicy = Literal["auto", "manual"]
 class Settings(BaseSettings):
     """What the environment decides; every field is read from `AGENT_EVO_<FIELD>`."""
 
-    model_config = SettingsConfigDict(env_prefix="AGENT_EVO_", frozen=True)
+    model_config = SettingsConfigDict(env_prefix="AGENT_EVO_", env_ignore_empty=True, frozen=True)
 
     home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
     bank: Path | None = Field(None, description="Bank that rounds write to; default: <home>/skill_bank.")
@@ -77,3 +82,20 @@ class Settings(BaseSettings):
     def bank_path(self) -> Path:
         """The skill bank that rounds read, and write to through the gate."""
         return (self.bank or self.root / "skill_bank").expanduser().resolve()
+
+
+def read_settings(default_home: Path | None = None) -> Settings:
+    """The settings of the environment; `default_home` counts where it names no home.
+
+    Raises:
+        SettingsError: a variable that cannot be used as given.
+    """
+    named = bool(os.environ.get(HOME))  # set to nothing is not set
+    try:
+        return Settings() if named or default_home is None else Settings(home=default_home)
+    except ValidationError as error:
+        problems = [
+            f"AGENT_EVO_{str(detail['loc'][0]).upper()}={detail['input']!r}: {detail['msg']}"
+            for detail in error.errors(include_url=False)
+        ]
+        raise SettingsError(f"The environment cannot be used as given: {'; '.join(problems)}") from error

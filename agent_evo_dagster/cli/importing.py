@@ -1,13 +1,12 @@
 """`agent-evo import`: recorded sessions become part of the spool."""
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from agent_evo_dagster.capture.importer import import_sessions
-from agent_evo_dagster.cli.project import project_root, settings_of
+from agent_evo_dagster.cli.project import current_settings
 
 _Source = Annotated[Path, typer.Argument(metavar="PATH", help="A folder of recorded sessions, or one file.")]
 _Spool = Annotated[
@@ -32,5 +31,4 @@ def import_(source: _Source, spool: _Spool = None) -> None:
 
 def spool_of_rounds() -> Path:
     """The spool that rounds read: of the home that the environment names, else of the checkout."""
-    root = Path() if "AGENT_EVO_HOME" in os.environ else project_root()
-    return settings_of(root).spool
+    return current_settings().spool

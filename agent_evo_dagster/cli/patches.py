@@ -1,6 +1,5 @@
 """`agent-evo patches`: look at what rounds propose, and decide on it."""
 
-import os
 import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated
@@ -11,7 +10,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
-from agent_evo_dagster.cli.project import project_root, settings_of
+from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.patches.decisions import approve as record_approval
 from agent_evo_dagster.patches.decisions import command, ledger_of
 from agent_evo_dagster.patches.decisions import reject as record_rejection
@@ -72,7 +71,7 @@ def reject(patch_id: _Id, by: _By, reason: _Reason) -> None:
 
 def _settings() -> Settings:
     """The home that the environment names, else that of the checkout."""
-    return Settings() if "AGENT_EVO_HOME" in os.environ else settings_of(project_root())
+    return current_settings()
 
 
 def _ledger() -> Ledger:

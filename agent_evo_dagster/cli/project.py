@@ -1,14 +1,15 @@
 """The checkout that a command works on, and the Dagster process that it starts there. No command."""
 
+import importlib.util
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.errors import MissingExtraError, SettingsError
 from agent_evo_dagster.files import write_atomic
-from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.settings import HOME, Settings, read_settings
 from agent_evo_dagster.training.orphan import PARENT_FD
 from agent_evo_dagster.training.telemetry import OFFLINE_BY_DEFAULT, TELEMETRY_OFF
 
@@ -33,7 +34,12 @@ def project_root() -> Path:
 
 def settings_of(root: Path) -> Settings:
     """The settings of the checkout at `root`: its own home unless the environment names another."""
-    return Settings() if "AGENT_EVO_HOME" in os.environ else Settings(home=root / ".agent_evo")
+    return read_settings(root / ".agent_evo")
+
+
+def current_settings() -> Settings:
+    """The settings of the environment; a checkout is looked for only where it names no home."""
+    return read_settings() if os.environ.get(HOME) else settings_of(project_root())
 
 
 def dagster_environment(root: Path, settings: Settings) -> Mapping[str, str]:
@@ -46,7 +52,7 @@ def dagster_environment(root: Path, settings: Settings) -> Mapping[str, str]:
         **os.environ,
         **TELEMETRY_OFF,
         "DAGSTER_HOME": str(home),
-        "AGENT_EVO_HOME": str(settings.root),
+        HOME: str(settings.root),
     }
 
 
@@ -54,7 +60,15 @@ def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
     """Register a round in Dagster, and run a job on it if one is named, in another process; its exit code.
 
     That process ends when this one does, however this one ends.
+
+    Raises:
+        MissingExtraError: Dagster is not installed.
     """
+    if importlib.util.find_spec("dagster") is None:
+        raise MissingExtraError(
+            f"Running {key} needs the package 'dagster', which is not installed. "
+            "Install it with: pip install 'agent-evo-dagster[dagster]'"
+        )
     command = [sys.executable, "-m", "automation.launch", key, *job]
     read_end, write_end = os.pipe()
     try:

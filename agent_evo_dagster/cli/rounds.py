@@ -17,6 +17,7 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.config_sources import resolve_config
 
 app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, show.")
 
@@ -70,20 +71,15 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
     allow_empty: Empty = False,
 ) -> None:
     """Run a round to its end, or several new ones in a row, and show what they did."""
-    if only not in JOBS:
-        raise SettingsError(f"--only {only!r} was asked for; the parts of a round are {', '.join(JOBS)}.")
-    if key and count > 1:
-        raise RoundError(
-            f"{key} and --count {count} were asked for; --count opens new rounds, so leave the key out."
-        )
+    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
+    _refuse_contradictions(key, count, only, ask)
     root = project_root()
     settings = settings_of(root)
-    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
     for _ in range(count):
         manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask)
         code = launch(root, settings, manifest.key, JOBS[only])
         if code:
-            Console(stderr=True).print(
+            Console(stderr=True, soft_wrap=True).print(
                 f"{manifest.key} did not finish. What it did is kept; go on with: "
                 f"agent-evo rounds run {manifest.key}"
             )
@@ -128,6 +124,22 @@ def overrides(pairs: Sequence[str]) -> dict[str, float | int | str]:
     return values
 
 
+def _refuse_contradictions(key: str | None, count: int, only: str, ask: RoundRequest) -> None:
+    """What was asked for must be about a new round, or about one that is open."""
+    if only not in JOBS:
+        raise SettingsError(f"--only {only!r} was asked for; the parts of a round are {', '.join(JOBS)}.")
+    if key and (count > 1 or ask != RoundRequest()):
+        raise RoundError(
+            f"{key} and options of a new round were asked for. The input of {key} is frozen: leave out "
+            "--count, --request, --seed, --set, --include-open-sessions and --allow-empty, or the key."
+        )
+    if key is None and only in ("skills", "adopt"):
+        raise RoundError(
+            f"--only {only} was asked for without a round. It goes on from what a round has made: "
+            f"name one, as in agent-evo rounds run round-0001 --only {only}"
+        )
+
+
 def _number(text: str) -> float | int | str:
     for kind in (int, float):
         try:
@@ -138,6 +150,8 @@ def _number(text: str) -> float | int | str:
 
 
 def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
+    # Asked here, so that what cannot be trained is not frozen into a round.
+    resolve_config(skill_settings=[], request=ask.request, overrides=ask.overrides, seed=ask.seed)
     manifest = open_round(settings, project_root() / "skill_bank", ask)
     if not manifest.slices:
         Console().print(
@@ -147,8 +161,11 @@ def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
 
 
 def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
-    status = store.folder(manifest.key) / "status.json"
-    state = json.loads(status.read_bytes())["status"] if status.is_file() else "open"
+    try:
+        status = store.status(manifest.key)
+        state = status.status if status else "open"
+    except RoundError:
+        state = "unreadable"
     sessions = len(sessions_of(manifest))
     parent = manifest.parent.round if manifest.parent else "embedded base"
     return [

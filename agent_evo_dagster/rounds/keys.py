@@ -18,6 +18,12 @@ def round_key(number: int) -> str:
     return f"round-{number:04d}"
 
 
+def is_round_key(name: str) -> bool:
+    """Whether `name` is a round key; a folder beside the rounds may have any other name."""
+    match = _KEY.fullmatch(name)
+    return match is not None and int(match[1]) > 0 and round_key(int(match[1])) == name
+
+
 def round_number(key: str) -> int:
     """The number in `key`, the only thing that rounds are ordered by.
 
@@ -29,6 +35,6 @@ def round_number(key: str) -> int:
         shown = key if len(key) <= 60 else f"{key[:60]}... ({len(key)} characters)"
         raise RoundError(
             f"{shown!r} is not a round key. A key is 'round-' and a number of at least four digits, "
-            "such as round-0001. 'agent-evo rounds open' makes the next one, 'agent-evo rounds list' shows all."
+            "such as round-0001. Make one: agent-evo rounds open. See all: agent-evo rounds list."
         )
     return int(match[1])

@@ -1,0 +1,268 @@
+"""`agent-evo rounds`, `report`, `doctor`: what a person sees, and how bad input is refused."""
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.capture.importer import import_sessions
+from agent_evo_dagster.cli import project, rounds
+from agent_evo_dagster.cli.main import main
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.settings import Settings
+
+ROOT = Path(__file__).parents[3]
+BANK = ROOT / "skill_bank"
+Cli = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """What would be run in Dagster; every run succeeds at once."""
+    calls: list[tuple[str, ...]] = []
+
+    def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
+        calls.append((key, *job))
+        return 0
+
+    monkeypatch.setattr(rounds, "launch", launch)
+    return calls
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    for name in ("AGENT_EVO_BANK", "AGENT_EVO_POLICY", "DAGSTER_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("COLUMNS", "200")
+    return Settings(home=tmp_path / "home")
+
+
+@pytest.fixture
+def cli(settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], launched) -> Cli:
+    def run(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["agent-evo", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+@pytest.fixture
+def captured(settings) -> None:
+    import_sessions(ROOT / "samples", settings.spool)
+
+
+def refused(answer: tuple[int, str, str], *said: str) -> None:
+    """One message on stderr that begins with the command's name, exit code 1, and no traceback."""
+    code, out, err = answer
+    assert code == 1
+    assert out == ""
+    assert err.startswith("agent-evo: ")
+    assert "Traceback" not in err
+    for text in said:
+        assert text in err
+
+
+def test_opening_a_round_freezes_its_input_and_registers_it(cli, captured, settings, launched):
+    code, out, _ = cli(
+        "rounds", "open", "--seed", "3", "--set", "max_steps=4", "--request", "learning rate 1e-4"
+    )
+    assert code == 0
+    assert "Opened round-0001. Run it: agent-evo rounds run round-0001" in out
+    assert launched == [("round-0001",)]
+    (manifest,) = RoundStore(settings.rounds).all()
+    assert (manifest.seed, manifest.overrides, manifest.request) == (
+        3,
+        {"max_steps": 4},
+        "learning rate 1e-4",
+    )
+    assert len(manifest.slices) == 6
+
+
+def test_running_opens_one_round_after_the_other(cli, captured, launched, settings):
+    assert cli("rounds", "run", "--count", "2")[0] == 0
+    assert launched == [("round-0001", "evolution_round"), ("round-0002", "evolution_round")]
+
+
+@pytest.mark.parametrize("part", rounds.JOBS)
+def test_a_part_of_an_open_round_can_be_run(cli, captured, launched, part):
+    cli("rounds", "open")
+    assert cli("rounds", "run", "round-0001", "--only", part)[0] == 0
+    assert launched[-1] == ("round-0001", rounds.JOBS[part])
+
+
+def test_a_round_without_new_sessions_says_so(cli, launched):
+    _, out, _ = cli("rounds", "open", "--allow-empty")
+    assert "round-0001: no finished session is new; this round learns from its training alone." in out
+
+
+def test_a_failed_run_ends_with_its_code_and_the_command_that_goes_on(cli, captured, monkeypatch):
+    monkeypatch.setattr(rounds, "launch", lambda *_: 7)
+    code, _, err = cli("rounds", "run")
+    assert code == 7
+    assert "round-0001 did not finish" in err
+    assert "go on with: agent-evo rounds run round-0001\n" in err
+
+
+def test_rounds_are_listed_by_number(cli, captured, settings):
+    assert "No round is open yet. Open one: agent-evo rounds open" in cli("rounds", "list")[1]
+    for _ in range(11):
+        open_round(settings, BANK, RoundRequest())
+    listed = re.findall(r"round-\d+", cli("rounds", "list")[1])
+    assert listed == [f"round-{number:04d}" for number in range(1, 12)]
+    manifests = json.loads(cli("rounds", "list", "--json")[1])
+    assert [item["number"] for item in manifests] == list(range(1, 12))
+
+
+def test_an_open_round_shows_how_to_run_it(cli, captured):
+    cli("rounds", "open")
+    out = cli("rounds", "show", "round-0001")[1]
+    assert "round-0001 is open and not finished: 6 sessions" in out
+    assert "agent-evo rounds run round-0001" in out
+
+
+@pytest.mark.parametrize("command", [("rounds", "show"), ("rounds", "run"), ("report",)])
+def test_an_unknown_round_is_refused_with_what_there_is(cli, captured, command):
+    cli("rounds", "open")
+    refused(cli(*command, "round-0042"), "Round round-0042 was asked for", "Open rounds: round-0001.")
+
+
+@pytest.mark.parametrize("command", [("rounds", "show"), ("rounds", "run"), ("report",)])
+@pytest.mark.parametrize(
+    "key", ["a/b", "../../etc", "a,b", "round-1", "round-0001\n", "round-0001.", "x" * 300]
+)
+def test_what_is_no_round_key_is_refused_with_the_rule(cli, settings, command, key):
+    answer = cli(*command, key)
+    refused(answer, "is not a round key", "agent-evo rounds open")
+    assert len(answer[2]) < 500
+    assert not settings.root.exists()
+
+
+def test_an_empty_spool_is_refused_with_the_ways_to_fill_it(cli, settings):
+    answer = cli("rounds", "open")
+    refused(answer, "holds no finished session", "agent-evo import samples", "--allow-empty")
+    assert RoundStore(settings.rounds).keys() == []
+
+
+def test_an_empty_spool_names_the_files_that_cannot_be_read(cli, settings):
+    (settings.spool / "hooks/folder.jsonl").mkdir(parents=True)
+    refused(cli("rounds", "open"), "Files that cannot be read: hooks/folder.jsonl: Is a directory.")
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("learning_rate", "give NAME=VALUE"),
+        ("lerning_rate=1", "give NAME=VALUE"),
+        ("learning_rate=7", "learning_rate = 7"),
+        ("max_steps=few", "max_steps = 'few'"),
+    ],
+)
+def test_a_setting_that_cannot_be_trained_opens_no_round(cli, captured, settings, setting, said):
+    refused(cli("rounds", "open", "--set", setting), said)
+    assert RoundStore(settings.rounds).keys() == []
+
+
+@pytest.mark.parametrize(
+    "more",
+    [("--count", "2"), ("--seed", "1"), ("--set", "max_steps=3"), ("--allow-empty",), ("--request", "x")],
+)
+def test_options_of_a_new_round_are_not_ignored_for_an_open_one(cli, captured, more):
+    cli("rounds", "open")
+    refused(cli("rounds", "run", "round-0001", *more), "The input of round-0001 is frozen")
+
+
+@pytest.mark.parametrize("part", ["skills", "adopt"])
+def test_a_part_that_goes_on_from_a_round_needs_one(cli, captured, settings, part):
+    refused(cli("rounds", "run", "--only", part), f"--only {part} was asked for without a round")
+    assert RoundStore(settings.rounds).keys() == []
+
+
+def test_an_unknown_part_is_refused(cli):
+    refused(
+        cli("rounds", "run", "--only", "everything"), "the parts of a round are all, skills, training, adopt"
+    )
+
+
+def test_an_environment_that_cannot_be_used_is_refused(cli, monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_POLICY", "maybe")
+    refused(cli("rounds", "list"), "AGENT_EVO_POLICY='maybe'")
+
+
+def test_an_unknown_skill_is_refused(cli, captured):
+    cli("rounds", "open")
+    refused(cli("skills", "versions", "rllm-confg"), "rllm-confg")
+
+
+def test_a_round_without_a_report_says_how_to_make_it(cli, captured):
+    cli("rounds", "open")
+    refused(cli("report", "round-0001"), "has no report yet", "Run it: agent-evo rounds run round-0001")
+
+
+def test_a_report_is_given_as_paths_or_as_text(cli, captured, settings):
+    cli("rounds", "open")
+    folder = settings.reports / "round-0001"
+    folder.mkdir(parents=True)
+    (folder / "report.html").write_text("<p>")
+    (folder / "report.md").write_text("# Round 1\n")
+    assert cli("report", "round-0001")[1].split() == [str(folder / "report.html"), str(folder / "report.md")]
+    assert cli("report", "round-0001", "--text")[1].startswith("# Round 1")
+
+
+def test_a_manifest_that_was_damaged_is_named(cli, captured, settings):
+    cli("rounds", "open")
+    path = settings.rounds / "round-0001/manifest.json"
+    path.write_text("{")
+    refused(cli("rounds", "show", "round-0001"), f"The manifest {path} of round-0001 cannot be read")
+
+
+def test_doctor_passes_where_all_is_there(cli, captured):
+    code, out, _ = cli("doctor")
+    assert code == 0
+    assert "MEND" not in out
+    assert "0 rounds" in out
+
+
+def test_doctor_says_what_mends_an_empty_spool_and_a_missing_package(cli, monkeypatch):
+    monkeypatch.setitem(sys.modules, "trl", None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "trl" else object())
+    code, out, _ = cli("doctor")
+    assert code == 1
+    assert "MEND  package trl is missing: pip install 'agent-evo-dagster[hf]'" in out
+    assert "is empty: agent-evo hooks install --project DIR, or agent-evo import PATH" in out
+
+
+def test_doctor_names_a_broken_bank(cli, captured, settings):
+    cli("rounds", "open")
+    (settings.bank_path / "rllm/rllm-config/base.md").write_text("no front matter")
+    code, out, _ = cli("doctor")
+    assert code == 1
+    assert re.search(r"MEND  skill bank .*rllm-config", out)
+
+
+def test_without_dagster_a_run_names_the_line_that_installs_it(settings, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pip install 'agent-evo-dagster\[dagster\]'"):
+        project.launch(ROOT, settings, "round-0001")
+
+
+def test_without_a_checkout_a_command_says_what_it_needs(cli, monkeypatch, tmp_path):
+    monkeypatch.setenv("AGENT_EVO_PROJECT", str(tmp_path))
+    refused(cli("rounds", "list"), "no checkout of it", "set AGENT_EVO_PROJECT to one")
+
+
+def test_an_instance_gets_the_shipped_settings_once(settings):
+    environment = project.dagster_environment(ROOT, settings)
+    file = Path(environment["DAGSTER_HOME"]) / "dagster.yaml"
+    assert file.read_bytes() == (ROOT / "deploy/dagster.yaml").read_bytes()
+    file.write_text("mine: true\n")
+    project.dagster_environment(ROOT, settings)
+    assert file.read_text() == "mine: true\n"
+    assert environment["AGENT_EVO_HOME"] == str(settings.root)

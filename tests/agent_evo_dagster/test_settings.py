@@ -1,0 +1,38 @@
+"""Settings: what the environment says, and what it may not say."""
+
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.settings import Settings, read_settings
+
+
+@pytest.fixture(autouse=True)
+def no_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AGENT_EVO_HOME", raising=False)
+
+
+def test_the_environment_names_the_home(monkeypatch, tmp_path):
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))
+    assert read_settings(Path("/elsewhere")).root == tmp_path
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_the_default_home_counts_where_the_environment_names_none(monkeypatch, tmp_path, value):
+    if value is not None:
+        monkeypatch.setenv("AGENT_EVO_HOME", value)
+    assert read_settings(tmp_path).root == tmp_path
+
+
+def test_everything_lies_in_the_home(tmp_path):
+    settings = Settings(home=tmp_path)
+    places = [settings.spool, settings.warehouse, settings.runs, settings.reports, settings.rounds]
+    places += [settings.bank_snapshots, settings.bank_path]
+    assert {place.parent for place in places} == {tmp_path}
+
+
+def test_a_value_that_cannot_be_used_names_its_variable(monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_POLICY", "maybe")
+    with pytest.raises(SettingsError, match="AGENT_EVO_POLICY='maybe': Input should be 'auto' or 'manual'"):
+        read_settings()
