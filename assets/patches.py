@@ -147,7 +147,9 @@ def patch_decisions(
 ) -> Results:
     """Let the round's policy decide what no one has decided yet."""
     manifest = rounds.manifest(context)
-    frame = decide(manifest.policy, skill_patches, patch_evaluation, skill_bank.ledger(), datetime.now(UTC))
+    frame = decide(
+        rounds.policy_of(manifest), skill_patches, patch_evaluation, skill_bank.ledger(), datetime.now(UTC)
+    )
     waiting = frame.filter(pl.col("decision") == "wait")["patch_id"].to_list()
     commands = [
         f"agent-evo patches {word} {name} --by NAME --reason TEXT"

@@ -9,14 +9,13 @@ from pydantic import Field
 
 from agent_evo_dagster.patches.evidence import ProbeFacts
 from agent_evo_dagster.patches.types import Patch
+from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.seeds import probe_seeds
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.training.config import TrainingConfig
-from agent_evo_dagster.training.config_sources import resolve_config
 from agent_evo_dagster.training.output import read_evaluation
 from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
-from assets.settings import sourced_settings
 from resources.trainer import TrainerResource
 
 
@@ -77,9 +76,4 @@ class Prober:
 
     def _candidate(self, patch: Patch) -> TrainingConfig:
         """The configuration that the next round would have with the patch compiled."""
-        return resolve_config(
-            skill_settings=sourced_settings(self.bank, extra=[patch]),
-            request=self.manifest.request,
-            overrides=self.manifest.overrides,
-            seed=self.baseline.seed,
-        ).config
+        return round_config(self.manifest, self.bank, candidates=[patch]).config

@@ -6,9 +6,9 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.files import sha256_bytes
+from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.runs import parent_checkpoint, train_dir
-from agent_evo_dagster.rounds.seeds import training_seed
-from agent_evo_dagster.training.config_sources import config_from_frame, resolve_config, to_frame
+from agent_evo_dagster.training.config_sources import config_from_frame, to_frame
 from agent_evo_dagster.training.metrics import METRICS_FILE, read_metrics
 from agent_evo_dagster.training.output import read_rollouts
 from agent_evo_dagster.training.request import WorkerRequest
@@ -16,7 +16,6 @@ from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, table
 from assets.schema import length_problems, schema_problems
-from assets.settings import sourced_settings
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -49,12 +48,7 @@ def training_config(
 ) -> dg.MaterializeResult[pl.DataFrame]:
     """Turn the skills' settings and the request of the round into one configuration."""
     manifest = rounds.manifest(context)
-    resolved = resolve_config(
-        skill_settings=sourced_settings(skill_bank.read_by(manifest)),
-        request=manifest.request,
-        overrides=manifest.overrides,
-        seed=training_seed(manifest),
-    )
+    resolved = round_config(manifest, skill_bank.read_by(manifest))
     if resolved.ignored:
         context.log.warning(f"Of the request nothing was made of: {resolved.ignored!r}")
     frame = to_frame(resolved)

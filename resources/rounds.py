@@ -7,12 +7,14 @@ import dagster as dg
 
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.settings import ApprovalPolicy
 
 
 class RoundsResource(dg.ConfigurableResource[Any]):
     """The rounds below `home`."""
 
     home: str
+    policy: str = "auto"
 
     def manifest(self, context: dg.AssetExecutionContext) -> RoundManifest:
         """The manifest of the round that is being materialised."""
@@ -21,6 +23,10 @@ class RoundsResource(dg.ConfigurableResource[Any]):
     def store(self) -> RoundStore:
         """All manifests."""
         return RoundStore(self.path("rounds"))
+
+    def policy_of(self, manifest: RoundManifest) -> ApprovalPolicy:
+        """Who decides: a person where the round or the settings of today say so, so `manual` stops all."""
+        return "manual" if "manual" in (manifest.policy, self.policy) else "auto"
 
     def path(self, *parts: str) -> Path:
         """A path below the home."""

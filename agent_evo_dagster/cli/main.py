@@ -31,3 +31,7 @@ def main() -> None:
     except AgentEvoError as error:
         Console(stderr=True, soft_wrap=True).print(f"agent-evo: {error}", markup=False, highlight=False)
         sys.exit(1)
+    except OSError as error:  # a full disk, a read-only home: the person's to mend, not a fault of the code
+        told = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+        Console(stderr=True, soft_wrap=True).print(f"agent-evo: {told}", markup=False, highlight=False)
+        sys.exit(1)

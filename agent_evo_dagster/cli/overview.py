@@ -15,14 +15,13 @@ def print_round(settings: Settings, key: str) -> None:
     """Print what the round did and where its files are."""
     store, console = RoundStore(settings.rounds), Console(soft_wrap=True)
     manifest = store.load(key)
-    path = store.folder(key) / "status.json"
-    if not path.is_file():
+    status = store.status(key)
+    if status is None:
         console.print(
             f"{key} is open and not finished: {len(sessions_of(manifest))} sessions, "
             f"bank {manifest.bank_hash[:12]}. Run it: agent-evo rounds run {key}"
         )
         return
-    status = RoundStatus.model_validate_json(path.read_bytes())
     console.print(_summary(status))
     _print_patches(console, settings, key)
     console.print(f"report      {settings.root / status.optimization.report_path}")

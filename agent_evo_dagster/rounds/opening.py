@@ -10,8 +10,9 @@ from agent_evo_dagster.capture.copies import copy_transcripts
 from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.spool_index import INDEX_FILE
 from agent_evo_dagster.capture.types import FileSlice
-from agent_evo_dagster.errors import EmptySpoolError
+from agent_evo_dagster.errors import EmptySpoolError, RoundError
 from agent_evo_dagster.files import locked
+from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.runs import completed_checkpoint
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import Opener, ParentCheckpoint, RoundManifest, SliceRecord
@@ -86,6 +87,9 @@ def open_round(
 
     Raises:
         EmptySpoolError: nothing was ever captured, and `ask.allow_empty` is not set.
+        TrainingError: what is asked for is no configuration.
+        SkillBankError: the bank does not compile.
+        RoundError: the policy that the round would go on from is gone.
     """
     moment = now or datetime.now(UTC)
     store = RoundStore(settings.rounds)
@@ -110,6 +114,7 @@ def open_round(
             bank_hash=snapshot(bank, settings.bank_snapshots),
             parent=_parent(settings, store),
         )
+        round_config(manifest, bank)  # what can never run is not opened, and takes no session
         store.save(manifest)
     return manifest
 
@@ -121,11 +126,21 @@ def _record(part: FileSlice) -> SliceRecord:
 
 
 def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
-    """The newest round whose training is whole: a failed round does not block the next."""
+    """The newest round whose training is whole: a failed round does not block the next.
+
+    Raises:
+        RoundError: a finished round has lost its training; going on without it would silently undo it.
+    """
     for key in reversed(store.keys()):
         digest = completed_checkpoint(settings.runs, key)
         if digest:
             return ParentCheckpoint(round=key, sha256=digest)
+        if store.finished(key):
+            raise RoundError(
+                f"The next round goes on from the policy of {key}, which was trained, and its output "
+                f"{settings.runs / key} is gone. Bring it back, or make it again: "
+                f"agent-evo rounds run {key} --only training"
+            )
     return None
 
 

@@ -7,7 +7,8 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.files import write_atomic
-from agent_evo_dagster.rounds.keys import round_key, round_number
+from agent_evo_dagster.rounds.keys import is_round_key, round_key, round_number
+from agent_evo_dagster.rounds.status import RoundStatus
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
@@ -31,10 +32,27 @@ class RoundStore:
         """Whether a round has come to its end at least once."""
         return (self.folder(key) / "status.json").is_file()
 
+    def status(self, key: str) -> RoundStatus | None:
+        """The status of a round that has come to its end; null where it has not.
+
+        Raises:
+            RoundError: the status cannot be read.
+        """
+        path = self.folder(key) / "status.json"
+        if not path.is_file():
+            return None
+        try:
+            return RoundStatus.model_validate_json(path.read_bytes())
+        except ValidationError as error:
+            raise RoundError(
+                f"The status {path} of {key} cannot be read ({error.error_count()} errors). "
+                f"Make it again: agent-evo rounds run {key} --only adopt"
+            ) from error
+
     def keys(self) -> list[str]:
         """Keys of all rounds, by number."""
         found = [path.parent.name for path in self.root.glob("round-*/manifest.json")]
-        return sorted(found, key=round_number)
+        return sorted(filter(is_round_key, found), key=round_number)
 
     def all(self) -> list[RoundManifest]:
         """Manifests of all rounds, by number."""

@@ -1,0 +1,112 @@
+"""The opening of a round: what can never run is not opened, and nothing trained is silently dropped."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agent_evo_dagster.capture.importer import import_sessions
+from agent_evo_dagster.errors import EmptySpoolError, RoundError, SkillBankError, TrainingError
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.training.request import WorkerResult
+
+PROJECT = Path(__file__).parents[3]
+TEMPLATE = PROJECT / "skill_bank"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    made = Settings(home=tmp_path / "home", bank=None, policy="auto")
+    import_sessions(PROJECT / "samples", made.spool)
+    return made
+
+
+def trained(settings: Settings, key: str) -> None:
+    folder = settings.runs / key / "train"
+    folder.mkdir(parents=True)
+    result = WorkerResult(
+        job="train",
+        steps=1,
+        checkpoint_sha256="c" * 64,
+        init_sha256="i" * 64,
+        packages={},
+        peak_memory_bytes=1,
+        wall_seconds=1,
+        cpu_seconds=1,
+    )
+    (folder / "result.json").write_text(result.model_dump_json())
+    (settings.rounds / key / "status.json").write_text(json.dumps({}))
+
+
+def test_a_round_takes_the_sessions_that_no_round_took(settings: Settings) -> None:
+    first = open_round(settings, TEMPLATE, RoundRequest())
+    second = open_round(settings, TEMPLATE, RoundRequest())
+    assert len(first.slices) == 6
+    assert second.slices == ()
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"learning_rate": float("nan")},
+        {"learning_rate": float("inf")},
+        {"max_steps": "abc"},
+        {"max_steps": -4},
+    ],
+)
+def test_a_setting_that_cannot_be_used_opens_no_round_and_takes_no_session(
+    settings: Settings, overrides: dict[str, float | int | str]
+) -> None:
+    with pytest.raises(TrainingError, match=next(iter(overrides))):
+        open_round(settings, TEMPLATE, RoundRequest(overrides=overrides))
+    assert RoundStore(settings.rounds).keys() == []
+    assert len(open_round(settings, TEMPLATE, RoundRequest()).slices) == 6
+
+
+def test_a_bank_that_does_not_compile_opens_no_round(settings: Settings, tmp_path: Path) -> None:
+    bank = tmp_path / "bank"
+    shutil.copytree(TEMPLATE, bank, ignore=shutil.ignore_patterns("__pycache__"))
+    base = bank / "rllm" / "rllm-config" / "base.md"
+    base.write_text(base.read_text().replace("---\n", "--\n", 1))
+    broken = settings.model_copy(update={"bank": bank})
+    with pytest.raises(SkillBankError, match="rllm-config"):
+        open_round(broken, TEMPLATE, RoundRequest())
+    assert RoundStore(settings.rounds).keys() == []
+
+
+def test_an_empty_spool_says_what_fills_it(tmp_path: Path) -> None:
+    with pytest.raises(EmptySpoolError, match="agent-evo import"):
+        open_round(Settings(home=tmp_path / "home"), TEMPLATE, RoundRequest())
+
+
+def test_a_round_goes_on_from_the_newest_whole_training(settings: Settings) -> None:
+    open_round(settings, TEMPLATE, RoundRequest())
+    trained(settings, "round-0001")
+    open_round(settings, TEMPLATE, RoundRequest())  # fails: leaves nothing behind
+    third = open_round(settings, TEMPLATE, RoundRequest())
+    assert third.parent is not None
+    assert third.parent.round == "round-0001"
+
+
+def test_a_finished_round_that_lost_its_training_is_not_silently_passed_over(settings: Settings) -> None:
+    open_round(settings, TEMPLATE, RoundRequest())
+    trained(settings, "round-0001")
+    shutil.rmtree(settings.runs / "round-0001")
+    with pytest.raises(RoundError, match="agent-evo rounds run round-0001 --only training"):
+        open_round(settings, TEMPLATE, RoundRequest())
+
+
+def test_a_folder_beside_the_rounds_is_no_round(settings: Settings) -> None:
+    open_round(settings, TEMPLATE, RoundRequest())
+    shutil.copytree(settings.rounds / "round-0001", settings.rounds / "round-0001.bak")
+    assert RoundStore(settings.rounds).keys() == ["round-0001"]
+
+
+def test_a_status_that_cannot_be_read_names_its_file_and_the_command(settings: Settings) -> None:
+    open_round(settings, TEMPLATE, RoundRequest())
+    (settings.rounds / "round-0001" / "status.json").write_text("")
+    with pytest.raises(RoundError, match=r"status\.json of round-0001 cannot be read"):
+        RoundStore(settings.rounds).status("round-0001")
