@@ -46,7 +46,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             redact=list(settings.redact),
             prices=str(settings.prices) if settings.prices else None,
         ),
-        "rounds": RoundsResource(home=str(settings.root)),
+        "rounds": RoundsResource(home=str(settings.root), policy=settings.policy),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
         ),

@@ -160,12 +160,17 @@ def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
     return manifest
 
 
-def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
+def _state(store: RoundStore, key: str) -> str:
+    """What the list says of a round; one that cannot be read hides no other."""
     try:
-        status = store.status(manifest.key)
-        state = status.status if status else "open"
+        status = store.status(key)
     except RoundError:
-        state = "unreadable"
+        return "unreadable"
+    return status.status if status else "open"
+
+
+def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
+    state = _state(store, manifest.key)
     sessions = len(sessions_of(manifest))
     parent = manifest.parent.round if manifest.parent else "embedded base"
     return [
