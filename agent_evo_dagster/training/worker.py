@@ -1,6 +1,6 @@
 """The training process: `python -m agent_evo_dagster.training.worker REQUEST.json`.
 
-Exit code 0: done. 2: the request is refused. Anything else: it failed, and standard error has the traceback.
+Exit code 0: done. 2: the request is refused. Anything else: it failed, and standard error says why.
 """
 
 import os
@@ -13,7 +13,8 @@ from pathlib import Path
 from dagster_pipes import DAGSTER_PIPES_CONTEXT_ENV_VAR, open_dagster_pipes
 from pydantic import ValidationError
 
-from agent_evo_dagster.errors import TrainingError
+from agent_evo_dagster.errors import AgentEvoError, TrainingError
+from agent_evo_dagster.extras import require
 from agent_evo_dagster.training import jobs
 from agent_evo_dagster.training.orphan import exit_with_parent
 from agent_evo_dagster.training.outcome import clear_outputs, write_result
@@ -21,6 +22,7 @@ from agent_evo_dagster.training.process_environment import prepare
 from agent_evo_dagster.training.reporting import Pipes, RunReporter
 from agent_evo_dagster.training.request import WorkerRequest
 
+FAILED = 1
 REFUSED = 2
 
 
@@ -37,10 +39,14 @@ def main(arguments: list[str]) -> int:
     prepare(request.config.threads)
     request.run_dir.mkdir(parents=True, exist_ok=True)
     clear_outputs(request.run_dir)
-    with _pipes() as pipes, RunReporter(request.run_dir, pipes).beating() as reporter:
-        _set_threads(request.config.threads)
-        outcome = jobs.run(request, reporter)
-        reporter.phase("done")
+    try:
+        with _pipes() as pipes, RunReporter(request.run_dir, pipes).beating() as reporter:
+            _set_threads(request.config.threads)
+            outcome = jobs.run(request, reporter)
+            reporter.phase("done")
+    except AgentEvoError as error:  # written for a person: where it was raised tells them nothing more
+        print(f"The job cannot be done: {error}", file=sys.stderr)
+        return FAILED
     write_result(request, outcome, began)
     return 0
 
@@ -73,8 +79,7 @@ def _pipes() -> Iterator[Pipes | None]:
 
 
 def _set_threads(threads: int) -> None:
-    import torch
-
+    torch = require("torch", extra="hf", feature="Training")
     torch.set_num_threads(threads)
 
 

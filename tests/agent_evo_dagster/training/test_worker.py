@@ -92,6 +92,16 @@ def test_a_failure_leaves_a_traceback_and_a_code_and_no_result(tmp_path, torch):
     assert read_heartbeat(tmp_path / "run").phase == "load"
 
 
+@pytest.mark.parametrize("package", ["torch", "trl"])
+def test_a_missing_package_is_named_with_the_line_that_installs_it(tmp_path, package):
+    (tmp_path / "sitecustomize.py").write_text(f"import sys; sys.modules[{package!r}] = None")
+    done = train(tmp_path / "run", PYTHONPATH=str(tmp_path))
+    assert done.returncode == 1
+    assert f"needs the package {package!r}" in done.stderr
+    assert "pip install 'agent-evo-dagster[hf]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_a_request_that_cannot_be_read_is_refused(tmp_path):
     done = work(tmp_path / "missing.json")
     assert done.returncode == 2
