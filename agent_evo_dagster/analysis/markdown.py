@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from agent_evo_dagster.analysis.display import one_line, visible
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.views.page import FindingList, FindingView, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.terms import TERMS
 
 # What could begin markup in the middle of a line; an underscore within a word cannot.
 _SPECIAL = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -37,6 +38,8 @@ def render_markdown(page: Page) -> str:
         _bullets(f"{plain(name)}: {plain(value)}" for name, value in page.facts),
         "## Look, repeat, undo",
         _bullets(f"{plain(what)}: {code(command)}" for what, command in page.commands),
+        "## Words",
+        _bullets(f"{plain(term)}: {plain(meaning)}" for term, meaning in TERMS),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

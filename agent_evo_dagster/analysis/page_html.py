@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from agent_evo_dagster.analysis.display import visible
 from agent_evo_dagster.analysis.views.page import Page
+from agent_evo_dagster.analysis.views.terms import TERMS
 
 
 def render_html(page: Page) -> str:
@@ -21,7 +22,7 @@ def render_html(page: Page) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"data_uri": _data_uri, "diff_lines": _diff_lines, "css": _css}
-    return environment.get_template("report.html.j2").render(page=page)
+    return environment.get_template("report.html.j2").render(page=page, terms=TERMS)
 
 
 def _template(name: str) -> str:

@@ -233,3 +233,10 @@ def test_a_missing_extra_names_the_line_that_installs_it(inputs, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"agent-evo-dagster\[plots\]"):
         render_report(inputs)
+
+
+def test_the_words_of_the_report_are_explained_in_both_forms(inputs: ReportInputs) -> None:
+    report = render_report(inputs)
+    assert "## Words" in report.markdown
+    assert '<h2 id="words">Words</h2>' in report.html
+    assert "Sampled accuracy is the one that a round is measured by" in report.html
