@@ -1,4 +1,4 @@
-"""`agent-evo skills versions` and `rollback`: the kept versions of a skill, and the way back to one."""
+"""`agent-evo skills patch`, `versions` and `rollback`: a skill's changes by hand, and the way back."""
 
 import json
 from datetime import UTC, datetime
@@ -11,8 +11,10 @@ from rich.text import Text
 
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened, print_difference
 from agent_evo_dagster.errors import AgentEvoError, SkillBankError
+from agent_evo_dagster.patches.types import Action
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_skill
+from agent_evo_dagster.skills.handmade import Edit, adopt_by_hand
 from agent_evo_dagster.skills.rollback import (
     Rollback,
     RollbackReport,
@@ -31,6 +33,39 @@ _To = Annotated[
 _By = Annotated[str, typer.Option("--by", help="Who decides: your name, as it will stand in the record.")]
 _Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever reads the record.")]
 _DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change only.")]
+
+
+def patch(
+    skill: Annotated[str, typer.Argument(help="The skill to edit.")],
+    section: Annotated[str, typer.Argument(help="The section to edit.")],
+    text: Annotated[
+        typer.FileText, typer.Argument(metavar="FILE", help="The text to put there; - reads stdin.")
+    ],
+    *,
+    by: _By,
+    reason: _Reason,
+    description: Annotated[str, typer.Option("--description", help="What it changes, in a line.")],
+    action: Annotated[Action, typer.Option("--action", help="What to do with the text.")] = "append",
+    dry_run: _DryRun = False,
+    bank: Bank = None,
+    as_json: Json = False,
+) -> None:
+    """Edit one section by hand, as a patch: approved by you without evidence, on record, and undoable."""
+    there = opened(bank)
+    now = datetime.now(UTC)
+    edit = Edit(skill, section, action, text.read(), description, by, reason, now)
+    report = adopt_by_hand(there, edit, dry_run=dry_run)
+    if as_json:
+        fields = {"patch": report.patch.id, "skill": skill, "dry_run": dry_run, "sha256": report.after.sha256}
+        typer.echo(json.dumps(fields))
+        return
+    console = Console(soft_wrap=True)
+    print_difference(
+        console, report.before.text, report.after.text, f"{skill} until now", f"{skill}, patched"
+    )
+    console.print(Text(f"{'would adopt' if dry_run else 'adopted'} {report.patch.id} into {skill}"))
+    if not dry_run:
+        console.print(Text(f"undo: agent-evo skills rollback {report.patch.id} --by NAME --reason TEXT"))
 
 
 def list_versions(skill: str, bank: Bank = None, as_json: Json = False) -> None:

@@ -1,6 +1,7 @@
 """What the commands on skills share: which bank they open, and how they print. No command."""
 
 import difflib
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,7 @@ from rich.text import Text
 
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.patches.hidden import visible
+from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
 
 Bank = Annotated[
@@ -20,8 +22,11 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document inst
 
 
 def opened(path: Path | None) -> SkillBank:
-    """The bank that was asked for, or the one that rounds use."""
-    return SkillBank.open(path if path is not None else settings_of(project_root()).bank_path)
+    """The bank that was asked for, the one that the environment names, or that of the checkout."""
+    if path is not None:
+        return SkillBank.open(path)
+    named = not {"AGENT_EVO_BANK", "AGENT_EVO_HOME"}.isdisjoint(os.environ)
+    return SkillBank.open((Settings() if named else settings_of(project_root())).bank_path)
 
 
 def print_difference(console: Console, before: str, after: str, old: str, new: str) -> None:

@@ -28,6 +28,7 @@ app = typer.Typer(
     help="The skills of the bank: compile, diff, status, validate, squash, roll back.",
     epilog=_EXIT_CODES,
 )
+app.command("patch")(skill_history.patch)
 app.command("versions")(skill_history.list_versions)
 app.command("rollback")(skill_history.rollback)
 

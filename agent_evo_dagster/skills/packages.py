@@ -28,17 +28,27 @@ class Package(BaseModel):
 
 
 def freeze_task_package(
-    target: Path, *, files: Mapping[str, Path | bytes], manifest: Mapping[str, JsonValue]
+    target: Path,
+    *,
+    files: Mapping[str, Path | bytes],
+    manifest: Mapping[str, JsonValue],
+    next_free: bool = False,
 ) -> Path:
-    """Freeze `files` at `target`; there whole, or not at all.
+    """Freeze `files` at `target`; there whole, or not at all. A package that is there never changes.
 
     Args:
         target: Folder of the package; its name is the package's.
         files: Path in the package -> bytes, a file, or a folder.
         manifest: What the package is: stored as `about`; no time and no path of this machine belongs in it.
+        next_free: Where `target` exists with other content, freeze at `<target>.2`, `<target>.3` and so on;
+            a package of these that has exactly this content is the answer, and none is made.
+
+    Returns:
+        Folder of the package with this content.
 
     Raises:
-        SkillBankError: a package of that name exists with other content, or a name cannot be used.
+        SkillBankError: a package of that name exists with other content, or was damaged, or a name cannot
+            be used.
     """
     if not _NAME.fullmatch(target.name):
         raise SkillBankError(f"package name {target.name!r}: use lower-case letters, digits, '.', '_', '-'.")
@@ -47,21 +57,38 @@ def freeze_task_package(
     staged = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     try:
         staged.chmod(0o755)
-        package = Package(name=target.name, about=dict(manifest), files=_copied(content, staged))
-        data = (package.model_dump_json(indent=2) + "\n").encode()
-        write_atomic(staged / INDEX, data)
-        if not target.exists():
-            staged.rename(target)
-        elif (
-            not (target / INDEX).is_file() or (target / INDEX).read_bytes() != data or verify_package(target)
-        ):
+        wanted = Package(name=target.name, about=dict(manifest), files=_copied(content, staged))
+        place = _place_for(wanted, target, next_free=next_free)
+        if not place.exists():
+            package = wanted.model_copy(update={"name": place.name})
+            write_atomic(staged / INDEX, (package.model_dump_json(indent=2) + "\n").encode())
+            staged.rename(place)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    return place
+
+
+def _place_for(wanted: Package, target: Path, *, next_free: bool) -> Path:
+    """The package that has the wanted content already, or the name that is free for it."""
+    place, number = target, 1
+    while place.exists():
+        problems = verify_package(place)
+        if problems:
+            raise SkillBankError(
+                f"package {place.name!r} at {place} was damaged ({problems[0]}); a frozen package never "
+                f"changes. Restore it, or move it away and run this again."
+            )
+        held = Package.model_validate_json((place / INDEX).read_bytes())
+        if (held.about, held.files) == (wanted.about, wanted.files):
+            return place
+        if not next_free:
             raise SkillBankError(
                 f"package {target.name!r} exists at {target} with other content; a frozen package never "
                 f"changes. Choose another name."
             )
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-    return target
+        number += 1
+        place = target.with_name(f"{target.name}.{number}")
+    return place
 
 
 def verify_package(path: Path) -> list[str]:

@@ -11,6 +11,8 @@ from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.provenance import commands
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
 from tests.agent_evo_dagster.skills.banks import bank_at, patch
@@ -83,3 +85,57 @@ def test_a_patch_has_no_version_and_a_skill_needs_one(bank: SkillBank) -> None:
 @pytest.mark.parametrize("missing", [["--by", "Ada"], ["--reason", "worse"]])
 def test_name_and_reason_must_be_given(bank: SkillBank, missing: list[str]) -> None:
     assert run(bank, "rollback", "alpha", "--to", "1", *missing).exit_code == 2
+
+
+def by_hand(bank: SkillBank, *arguments: str, text: str = "By hand.\n") -> Result:
+    words = ["skills", "patch", "alpha", "one", "-", "--description", "one more line", *arguments]
+    return CliRunner().invoke(app, [*words, *WHO, "--bank", str(bank.path)], input=text)
+
+
+def test_a_person_edits_a_section_as_a_patch_and_takes_it_out_again(bank: SkillBank) -> None:
+    dry = by_hand(bank, "--dry-run")
+    assert "+By hand." in dry.output
+    assert len(bank.manifest(bank.ref("alpha")).active) == 1
+    done = by_hand(bank)
+    assert done.exit_code == 0
+    held = bank.manifest(bank.ref("alpha")).active[1]
+    (decision, adoption) = ledger_of(bank.path).records()
+    assert isinstance(decision, DecisionRecord)
+    assert (decision.override, decision.gate_verdict, decision.by) == (True, None, "Ada")
+    assert isinstance(adoption, AdoptionRecord)
+    undo = next(line.removeprefix("undo: ") for line in done.output.splitlines() if line.startswith("undo"))
+    assert undo == f"agent-evo skills rollback {held} --by NAME --reason TEXT"
+    assert run(bank, "rollback", held, *WHO).exit_code == 0
+    assert bank.section("alpha", "one") == "First.\n\nMore.\n"
+
+
+def test_an_edit_that_the_bank_refuses_leaves_no_record(bank: SkillBank) -> None:
+    assert "brings in links" in str(by_hand(bank, text="See https://example.org\n").exception)
+    assert "no section 'nine'" in str(
+        CliRunner()
+        .invoke(
+            app,
+            ["skills", "patch", "alpha", "nine", "-", "--description", "x", *WHO, "--bank", str(bank.path)],
+        )
+        .exception
+    )
+    file = bank.path / "bank.yaml"
+    file.write_text(file.read_text().replace("true", "false"))
+    assert "takes no patches" in str(by_hand(bank).exception)
+    assert not (bank.path / "decisions.jsonl").exists()
+
+
+def test_every_action_is_offered(bank: SkillBank) -> None:
+    for action in ("prepend", "insert_after", "replace"):
+        document = json.loads(by_hand(bank, "--action", action, "--json", text=f"{action}.\n").output)
+        assert document["patch"] == bank.manifest(bank.ref("alpha")).active[-1]
+    assert bank.section("alpha", "one") == "replace.\n"
+
+
+def test_schemas_are_written_where_one_says(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["skills", "schemas", str(tmp_path / "schemas")])
+    assert result.output.count("wrote ") == 3
+    assert (
+        json.loads((tmp_path / "schemas/bank.schema.json").read_text())["title"]
+        == "bank.yaml of a skill bank"
+    )

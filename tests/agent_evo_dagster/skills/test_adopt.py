@@ -214,13 +214,14 @@ for number in range(int(sys.argv[3])):
 """
 
 
+@pytest.mark.timeout(600)  # seconds of work, of which most is waiting for a busy disk to flush
 def test_two_writers_lose_nothing(tmp_path: Path) -> None:
     bank = bank_at(tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(bank.path), name, "12"], env=environment)
+        subprocess.Popen([sys.executable, "-c", WRITER, str(bank.path), name, "80"], env=environment)
         for name in ("one", "two")
     ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0]
-    assert len(bank.manifest(bank.ref("alpha")).active) == 24
+    assert [writer.wait(timeout=500) for writer in writers] == [0, 0]
+    assert len(bank.manifest(bank.ref("alpha")).active) == 160
     assert states(bank)[0].state == "current"

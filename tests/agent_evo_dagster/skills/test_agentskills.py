@@ -55,7 +55,7 @@ def test_a_description_in_any_form_of_yaml_is_compiled_to_one_that_all_read(
     assert reference(folder) == []
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=80))
 def test_any_description_is_read_as_it_was_meant(
     tmp_path_factory: pytest.TempPathFactory, description: str

@@ -8,7 +8,7 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.skills.packages import freeze_task_package, verify_package
 
 
-def made(folder: Path, text: bytes = b"{}") -> Path:
+def made(folder: Path, text: bytes = b"{}", *, next_free: bool = False) -> Path:
     checkpoint = folder / "source"
     (checkpoint / "deep").mkdir(parents=True, exist_ok=True)
     (checkpoint / "model.safetensors").write_bytes(b"weights")
@@ -19,7 +19,10 @@ def made(folder: Path, text: bytes = b"{}") -> Path:
         "one.bin": checkpoint / "model.safetensors",
     }
     return freeze_task_package(
-        folder / "packages" / "round-0001", files=files, manifest={"round": "round-0001"}
+        folder / "packages" / "round-0001",
+        files=files,
+        manifest={"round": "round-0001"},
+        next_free=next_free,
     )
 
 
@@ -49,10 +52,21 @@ def test_a_name_that_exists_with_other_content_is_refused(tmp_path: Path) -> Non
     assert (package / "metrics.json").read_bytes() == b"{}"
 
 
+def test_other_content_goes_under_the_next_free_name_and_equal_content_is_frozen_once(tmp_path: Path) -> None:
+    texts = [b"{}", b"[]", b"1", b"[]", b"{}"]
+    packages = [made(tmp_path, text, next_free=True) for text in texts]
+    names = ["round-0001", "round-0001.2", "round-0001.3", "round-0001.2", "round-0001"]
+    assert [package.name for package in packages] == names
+    assert [(package / "metrics.json").read_bytes() for package in packages] == texts
+    assert sorted(path.name for path in packages[0].parent.iterdir()) == sorted(set(names))
+    assert [verify_package(package) for package in packages] == [[]] * 5
+
+
 def test_a_damaged_package_is_not_taken_for_the_same(tmp_path: Path) -> None:
     (made(tmp_path) / "one.bin").write_bytes(b"x")
-    with pytest.raises(SkillBankError, match="never changes"):
-        made(tmp_path)
+    for next_free in (False, True):
+        with pytest.raises(SkillBankError, match=r"one\.bin was changed.*never changes"):
+            made(tmp_path, next_free=next_free)
 
 
 def test_every_kind_of_change_is_found(tmp_path: Path) -> None:

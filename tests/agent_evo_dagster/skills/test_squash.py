@@ -110,7 +110,7 @@ bases = st.sampled_from(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
 @given(bases, bodies, st.data())
 def test_any_stack_of_patches_squashes_to_the_same_bytes(
     tmp_path_factory: pytest.TempPathFactory, base: str, texts: list[str], data: st.DataObject
