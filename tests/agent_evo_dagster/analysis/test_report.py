@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
-from agent_evo_dagster.analysis.report import build_page, render_report
+from agent_evo_dagster.analysis.report import ReportInputs, build_page, render_report
 from agent_evo_dagster.analysis.views.page import FindingList
 from agent_evo_dagster.errors import AnalysisError, MissingExtraError
 from tests.agent_evo_dagster.analysis.builders import evaluation_frame, patch_frames
