@@ -20,7 +20,7 @@ from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.files import replace_tree, write_atomic
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
 from agent_evo_dagster.training.process_environment import training_environment
-from agent_evo_dagster.training.process_group import describe_exit, process_group
+from agent_evo_dagster.training.process_group import describe_exit, process_group, process_lives
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
 WORKER_MODULE = "agent_evo_dagster.training.worker"
@@ -82,7 +82,8 @@ def run_worker(
 def staged_run(target: Path) -> Iterator[Path]:
     """Yield an empty folder beside `target` that takes its place when the block ends well.
 
-    After a failure it stays, for its log, until the next try.
+    After a failure it stays, for its log, until the next try; what dead processes left of other
+    targets beside this one goes as well, since nobody may ever try those again.
 
     Raises:
         TrainingError: another process is at work on the same target.
@@ -96,6 +97,7 @@ def staged_run(target: Path) -> Iterator[Path]:
                 f"Another process is producing {target}. Wait for it to end, or cancel its run."
             ) from error
         _clear_leftovers(target)  # whoever left them is dead: the lock was free
+        _clear_dead_neighbours(target)
         staging = target.parent / f".{target.name}.partial-{os.getpid()}"
         staging.mkdir()
         yield staging
@@ -109,6 +111,19 @@ def _clear_leftovers(target: Path) -> None:
         shutil.rmtree(retired)
     for partial in target.parent.glob(f".{target.name}.partial-*"):
         shutil.rmtree(partial)
+
+
+def _clear_dead_neighbours(target: Path) -> None:
+    """Clear what killed processes left of other targets in the same folder."""
+    for partial in target.parent.glob(".*.partial-*"):
+        name, _, process = partial.name[1:].rpartition(".partial-")
+        if name == target.name or not process.isdecimal() or process_lives(int(process)):
+            continue
+        # A number means nothing for a process of another container; that one holds the lock.
+        lock = target.parent / f".{name}.lock"
+        with lock.open("ab") as held, contextlib.suppress(BlockingIOError):
+            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _clear_leftovers(target.parent / name)
 
 
 def _absolute(request: WorkerRequest) -> WorkerRequest:

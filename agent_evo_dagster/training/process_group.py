@@ -86,3 +86,14 @@ def describe_exit(code: int) -> str:
         name = f"signal {-code}"
     hint = " (often the kernel, when memory has run out)" if -code == signal.SIGKILL else ""
     return f"killed by {name}{hint}"
+
+
+def process_lives(pid: int) -> bool:
+    """Whether a process of this number is on this machine now, whoever it belongs to."""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):  # no process has a number that is too large
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,5 +1,6 @@
 """How a worker is started, watched and ended. The worker is a small script, given as the backend's Python."""
 
+import fcntl
 import json
 import os
 import signal
@@ -274,6 +275,21 @@ def test_leftovers_of_killed_runs_are_cleared(tmp_path):
         assert (target / "kept").exists()  # the kill fell between taking away the old and placing the new
     assert sorted(path.name for path in tmp_path.iterdir()) == [".run.lock", "run"]
     assert list(target.iterdir()) == []
+
+
+def test_any_run_clears_what_dead_processes_left_of_other_targets(tmp_path):
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / f".probe-p-1.partial-{dead.pid}").mkdir()
+    (tmp_path / f".evaluate.partial-{dead.pid}").mkdir()
+    (tmp_path / f".probe-p-2.partial-{os.getpid()}").mkdir()  # failed; its log is told to the user
+    (tmp_path / f".probe-p-3.partial-{dead.pid}").mkdir()
+    with (tmp_path / ".probe-p-3.lock").open("ab") as lock:  # at work, in another container
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with staged_run(tmp_path / "train"):
+            pass
+    left = sorted(path.name for path in tmp_path.glob(".*.partial-*"))
+    assert left == [f".probe-p-2.partial-{os.getpid()}", f".probe-p-3.partial-{dead.pid}"]
 
 
 def test_two_runs_of_one_target_at_a_time_are_refused(tmp_path):
