@@ -3,8 +3,8 @@
 TERMS: tuple[tuple[str, str], ...] = (
     (
         "policy",
-        "The model that the round trains: it answers tasks by calling tools. Tasks are split by content; those "
-        "of the report are seen by no training and by no judge.",
+        "The model that the round trains: it answers tasks by calling tools. Tasks are split by content; "
+        "those of the report are seen by no training and by no judge.",
     ),
     (
         "sampled, greedy",
@@ -13,8 +13,8 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "probe",
-        "The gate's comparison: from the round's own checkpoint, two short trainings with the same seeds, one "
-        "with the patch, scored on tasks kept for judging. Its scores lie above the round's for that reason.",
+        "The gate's comparison: from the round's own checkpoint, two short trainings with the same seeds, "
+        "one with the patch, scored on tasks kept for judging. Its scores lie above the round's for that reason.",
     ),
     ("interval", "Where the true value lies with 95 % confidence, resampled over tasks."),
     ("no task worse beyond noise", "No single task got significantly worse, all tasks tested together."),
