@@ -45,7 +45,7 @@ ui: $(VENV)/.stamp $(DAGSTER_HOME)/dagster.yaml ## Open Dagster's web interface 
 	$(BIN)/dagster dev -w workspace.yaml -h 127.0.0.1 $(ARGS)
 
 test: $(VENV)/.stamp-dev ## Run the tests, without those that train for minutes or need a browser
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q $(ARGS)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile $(ARGS)
 
 test-slow: $(VENV)/.stamp-dev ## Run the tests that train for minutes
 	@$(BIN)/python -m pytest -m slow --timeout 1800 $(ARGS)

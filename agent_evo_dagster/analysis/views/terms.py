@@ -14,7 +14,7 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "probe",
         "The gate's comparison: from the round's own checkpoint, two short trainings with the same seeds, "
-        "one with the patch, scored on tasks kept for judging. Its scores lie above the round's for that reason.",
+        "one with the patch, scored on tasks kept for judging. That is why its scores lie above the round's.",
     ),
     ("interval", "Where the true value lies with 95 % confidence, resampled over tasks."),
     ("no task worse beyond noise", "No single task got significantly worse, all tasks tested together."),
