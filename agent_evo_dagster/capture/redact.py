@@ -25,12 +25,17 @@ KEY_BYTES = 32
 _MARK = "<redacted:"
 _ESCAPED = r"\\u00[2-7]"  # printable ASCII written so could hide any other
 _SHORTEST = 8  # no rule matches less
+_KINDS = sorted({"password", *PERSONAL_RULES, *(rule.kind for rule in RULES)})
+_PLACEHOLDER = re.compile(rf"{_MARK}(?:{'|'.join(_KINDS)}):[0-9a-f]{{8}}>")
+_LEAST = 4  # letters and digits beside a placeholder that may be a secret
 _MARK_REACH = 50  # no placeholder is longer
 # Values that stand where a secret would, and are none.
 _PLACEHOLDERS = frozenset(
     {"empty", "none", "null", "true", "false", "dummy", "changeme", "string", "required"}
 )
 _VARIABLE = re.compile(r"[A-Z]+(?:_[A-Z]+)+")
+# A URL has its password as it is: a dollar sign or a name in capitals may begin one, or be one.
+_NONE_IN_URL = re.compile(r"\$[A-Z_][A-Z0-9_]*|\$\{\w+\}|\$\(\w+\)|\*+")
 
 
 class RedactionKey(bytes):
@@ -114,7 +119,7 @@ def _searches(rules: Sequence[Rule]) -> list[str]:
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
     group = match.lastgroup or 0
     secret = match[group]
-    if _is_none(secret) or _in_placeholder(match.string, match.start(group)):
+    if _is_none(secret, kind) or _in_placeholder(match.string, match.start(group)):
         return match[0]
     start, end = match.start(group) - match.start(), match.end(group) - match.start()
     return f"{match[0][:start]}{placeholder(secret, kind, key)}{match[0][end:]}"
@@ -123,25 +128,30 @@ def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:
 def _redact_field(name: str, value: object, key: bytes, rules: Sequence[Rule]) -> object:
     """The value of a JSON field, as a whole where the field's name says that it is a secret."""
     redacted = redact_value(value, key, rules)
-    if not isinstance(redacted, str) or len(redacted) < 4 or _is_none(redacted):
+    if not isinstance(redacted, str) or len(redacted) < 4 or _is_none(redacted, "password"):
         return redacted
     return placeholder(redacted, "password", key) if SECRET_FIELD.fullmatch(name) else redacted
 
 
 def _in_placeholder(text: str, position: int) -> bool:
-    """Whether a placeholder that an earlier rule or run has put there reaches over this position."""
-    before = text[max(0, position - _MARK_REACH) : position]
-    return _MARK in before and ">" not in before[before.rindex(_MARK) :]
+    """Whether a placeholder that an earlier rule or run has put there reaches over this position.
+
+    A mark alone does not count: whoever writes the text can write it too.
+    """
+    near = _PLACEHOLDER.finditer(text, max(0, position - _MARK_REACH), position + _MARK_REACH)
+    return any(found.start() < position < found.end() for found in near)
 
 
-def _is_none(secret: str) -> bool:
+def _is_none(secret: str, kind: str) -> bool:
     """Whether this is a placeholder, of ours or of the text's author, or a variable's name."""
-    return (
-        _MARK in secret
-        or secret.startswith(("<", "$", "*"))
-        or secret.lower() in _PLACEHOLDERS
-        or _VARIABLE.fullmatch(secret) is not None
-    )
+    if _MARK in secret:
+        rest, ours = _PLACEHOLDER.subn("", secret)
+        return ours > 0 and sum(map(str.isalnum, rest)) < _LEAST
+    if secret.lower() in _PLACEHOLDERS:
+        return True
+    if kind == "url_password":
+        return _NONE_IN_URL.fullmatch(secret) is not None
+    return secret.startswith(("<", "$", "*")) or _VARIABLE.fullmatch(secret) is not None
 
 
 def load_key(home: Path, *, personal: Sequence[str] = ()) -> RedactionKey:

@@ -27,9 +27,29 @@ def _rule(
     return Rule(kind, tuple(cues.split()), re.compile(exact, flags), hint, group)
 
 
-def _token(kind: str, cues: str, body: str, hint: str, *, group: str = "tokens") -> Rule:
-    """A token that tells by its form what it is; nothing that could be a part of it stands before it."""
-    exact = re.compile(rf"(?<![A-Za-z0-9_-])(?:{body})")
+# Where an escape ends, though its last character is a letter: of a string's source, of a URL, of a terminal.
+_ESCAPE_ENDS = "|".join(
+    [
+        r"(?<=\\[abefnrtv0])",
+        r"(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\\[0-3][0-7]{2})",
+        r"(?<=%[0-9A-Fa-f]{2})",
+        r"(?<=\x1b[()][AB0])|(?<=\x1b[A-Z])",
+        # the escape character may be written in many ways, and Python looks back by fixed widths
+        *(rf"(?<=\[[0-9;?]{{{width}}}[A-Za-z])" for width in range(24)),
+    ]
+)
+_WORD = rf"(?:\b|{_ESCAPE_ENDS})"  # where a word may begin
+
+
+def _token(
+    kind: str, cues: str, body: str, hint: str, *, group: str = "tokens", joined: bool = False
+) -> Rule:
+    """A token that tells by its form what it is; nothing that could be a part of it stands before it.
+
+    `joined`: its form is so rare that it is one behind `name_` or `name-` too.
+    """
+    before = "A-Za-z0-9" if joined else "A-Za-z0-9_-"
+    exact = re.compile(rf"(?:(?<![{before}])|{_ESCAPE_ENDS})(?:{body})")
     return Rule(kind, tuple(cues.split()), exact, hint, group)
 
 
@@ -65,6 +85,8 @@ _ASSIGN = rf"{_QUOTES}\s{{0,4}}(?:=|:)\s{{0,4}}"
 _BARE = r"""[^\s"'`\\,;&|<>(){}\[\]]"""
 _GAP = r"(?:\s|\\+[nrt])*"  # white space, in a raw line
 _NOT_CODE = r"(?![\w.]{0,200}[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
+# What stands behind a host rather than a user: a port, or what is put in for one; the end of an IPv6 address.
+_NO_PORT = r"(?!(?:[0-9]{1,5}|%[sd]|\$?\{[^{}\s]{0,50}\}|\$[A-Z_]{1,50})[/']|[0-9A-Fa-f:]{0,45}\][:/])"
 
 # Names of JSON fields whose value is a secret.
 SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?")
@@ -85,48 +107,55 @@ RULES: tuple[Rule, ...] = (
         r"eyJ[A-Za-z0-9_-]{6,}\.eyJ[A-Za-z0-9_-]{6,}(?:\.[A-Za-z0-9_-]*)?",
         r"eyJ[A-Za-z0-9_-]{6}",
     ),
-    _token("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-"),
+    _token("anthropic_key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{16,}", "sk-ant-", joined=True),
     _token(
         "openai_key",
         "sk-",
         r"sk-(?:(?:proj|svcacct|admin|or-v1|lf)-[A-Za-z0-9_-]{16,}|[A-Za-z0-9]{20,})",
         r"sk-(?:proj|svcacct|admin|or-v1|lf)-|sk-[A-Za-z0-9]{20}",
+        joined=True,
     ),
     _token(
         "github_token",
         "gho_ ghp_ ghs_ ghu_ ghr_ github_pat_",
         r"gh[opsur]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}",
         r"gh[opsur]_|github_pat_",
+        joined=True,
     ),
     _token(
         "gitlab_token",
         "glpat- glrt- gldt- glcbt-",
         r"gl(?:pat|rt|dt|cbt)-[A-Za-z0-9_-]{16,}",
         "gl(?:pat|rt|dt|cbt)-",
+        joined=True,
     ),
     _token(
         "huggingface_token",
         "hf_ api_org_",
         r"(?:hf|api_org)_[A-Za-z0-9]{20,}",
         r"(?:hf|api_org)_[A-Za-z0-9]{20}",
+        joined=True,
     ),
     _token(
         "aws_key",
         "akia asia abia acca",
         r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}(?![A-Za-z0-9])",
         r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}",
+        joined=True,
     ),
     _token(
         "google_key",
         "aiza ya29. gocspx-",
         r"AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}",
         r"AIza|ya29\.|GOCSPX-",
+        joined=True,
     ),
     _token(
         "slack_token",
         "xox xapp-",
         r"xox[abeoprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}",
         "xox[abeoprs]-|xapp-",
+        joined=True,
     ),
     _rule(
         "slack_webhook",
@@ -140,6 +169,7 @@ RULES: tuple[Rule, ...] = (
         "k_live_ k_test_ whsec_",
         r"[rs]k_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9]{20,}",
         "[rs]k_(?:live|test)_|whsec_",
+        joined=True,
     ),
     _token(
         "package_token",
@@ -174,7 +204,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "telegram_token",
         ":aa",
-        r"(?:(?<![0-9A-Za-z])|(?<=bot))[0-9]{8,10}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])",
+        rf"(?:(?<![0-9A-Za-z])|(?<=bot)|{_ESCAPE_ENDS})[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{32,36}}(?![A-Za-z0-9_-])",
         r":AA[A-Za-z0-9_-]{32}",
         group="words",
     ),
@@ -187,7 +217,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "login",
-        r"\blogin\s+[^\s\\]{1,100}\s+password\s+(?P<s>\S{1,200})",
+        rf"{_WORD}login\s+[^\s\\]{{1,100}}\s+password\s+(?P<s>\S{{1,200}})",
         r"login(?:\s|\\+[nrt])",
         group="words",
     ),
@@ -195,27 +225,27 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "redis-cli",
-        r"\bredis-cli\b[^|;&\n]{0,200}?\s-a\s*(?P<s>\S{4,200})",
+        rf"{_WORD}redis-cli\b[^|;&\n]{{0,200}}?\s-a\s*(?P<s>\S{{4,200}})",
         "redis-cli",
         group="words",
     ),
     _rule(
         "url_password",
         "://",
-        r"""://[^\s:/@"'<>]{0,200}:(?P<s>[^\s@/"'<>]{1,500})@""",
-        r"""(?:\\?/){2}[^\s:/@"]*:[^\s@/"]+@""",
+        rf"""://(?:[^\s:/@"'<>]{{1,200}}:{_NO_PORT}|:)(?P<s>(?:[^\s@"'<>:]|:(?!//)|'(?=[\w@])){{1,500}}+)@""",
+        r"""(?:\\?/){2}[^\s:/@"]*:[^\s@"]+@""",
     ),
     _rule(
         "authorization",
         "authorization",
-        rf"\bauthorization{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
+        rf"{_WORD}authorization{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
         "(?i:authorization)",
         re.IGNORECASE,
     ),
     _rule(
         "bearer",
         "bearer",
-        r"\bbearer\s+(?P<s>(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{12,})",
+        rf"{_WORD}bearer\s+(?P<s>(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{{12,}})",
         "(?i:bearer)",
         re.IGNORECASE,
     ),
@@ -227,11 +257,11 @@ RULES: tuple[Rule, ...] = (
         r"(?i:-[A-Z-]*(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key))(?:=|\s|\\+[nrt])",
         re.IGNORECASE,
     ),
-    _rule("password", "sshpass", r"\bsshpass\s+-p\s*(?P<s>\S{1,200})", "sshpass", group="words"),
+    _rule("password", "sshpass", rf"{_WORD}sshpass\s+-p\s*(?P<s>\S{{1,200}})", "sshpass", group="words"),
     _rule(
         "password",
         "mysql",
-        r"\bmysql(?:dump|admin)?\b[^|;&\n]{0,200}?\s-p(?P<s>[^\s-]\S{0,200})",
+        rf"{_WORD}mysql(?:dump|admin)?\b[^|;&\n]{{0,200}}?\s-p(?P<s>[^\s-]\S{{0,200}})",
         "mysql",
         group="words",
     ),

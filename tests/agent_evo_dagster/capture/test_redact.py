@@ -98,6 +98,83 @@ def test_secrets_told_by_what_stands_before_them_go(text: str) -> None:
     assert redacted.startswith(text.split("{}", maxsplit=1)[0].replace("{{", "{")[:6])
 
 
+TOKENS = [SECRETS["anthropic_key"][0], SECRETS["github_token"][0], SECRETS["aws_key"][0]]
+
+
+@pytest.mark.parametrize("secret", TOKENS)
+@pytest.mark.parametrize(
+    "before",
+    [
+        "\x1b[01;31m\x1b[K",
+        "\x1b[32m",
+        "\x1b(B",
+        "\\x1b[0m",
+        "\\u001b[38;2;255;100;0m",
+        "\\033[1m",
+        "KEY\\n",
+        "\\t",
+        "b'KEY\\n",
+        '{"log":"x\\n',
+        "\\u000a",
+        "\\x0a",
+        "key%3D",
+        "key_",
+        "key-",
+    ],
+)
+def test_a_token_behind_an_escape_or_a_name_goes(before: str, secret: str) -> None:
+    redacted = redact_text(f"{before}{secret} end", KEY)
+    assert redacted.startswith(f"{before}<redacted:") and redacted.endswith("> end")
+    assert redact_text(redacted, KEY) == redacted
+
+
+def test_a_header_behind_the_escape_of_a_line_break_goes() -> None:
+    text = rf'{{"log":"GET /\nAuthorization: Basic {CONTEXT_SECRET}\nBearer {CONTEXT_SECRET}"}}'
+    assert CONTEXT_SECRET not in redact_text(text, KEY)
+
+
+@pytest.mark.parametrize(
+    "password",
+    ["$hunter2", "*hunter2", "SECRET_PASS_WORD", "abc/def==", "/abc/def", "it's2", "${PASS:-hunter2}", "p$w"],
+)
+@pytest.mark.parametrize("around", ["postgres://bob:{}@db", "x 'redis://:{}@h:6379/0' y"])
+def test_a_password_in_a_url_goes_whatever_it_begins_with_or_holds(password: str, around: str) -> None:
+    before, _, after = around.partition("{}")
+    redacted = redact_text(around.format(password), KEY)
+    assert redacted.startswith(f"{before}<redacted:url_password:") and redacted.endswith(f">{after}")
+    assert redact_text(redacted, KEY) == redacted
+    (rules,) = rules_called_for([json.dumps(around.format(password)).encode()])
+    assert redact_text(around.format(password), KEY, rules) == redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "postgres://bob:$PASS@db",
+        "postgres://bob:${PASS}@db",
+        "https://bob:***@db",
+        "http://localhost:5173/@vite/client",
+        "http://[::1]:8080/@x",
+        "http://{host}:{port}/@x",
+        "ssh://git@h:a/b",
+        "['http://h:80','a@b.example']",
+    ],
+)
+def test_a_url_without_a_password_stays(text: str) -> None:
+    assert redact_text(text, KEY) == text
+
+
+@pytest.mark.parametrize("secret", TOKENS)
+@pytest.mark.parametrize(
+    "mark",
+    ["<redacted:", "<redacted:github_token:", "<redacted:x:00000000>", "<redacted:password:0123abcd>"],
+)
+def test_a_forged_mark_keeps_no_secret(mark: str, secret: str) -> None:
+    assert secret not in redact_text(f"{mark}{secret}", KEY)
+    assert CONTEXT_SECRET not in redact_text(f'password = "{mark}{CONTEXT_SECRET}"', KEY)
+    assert CONTEXT_SECRET not in str(redact_value({"password": f"{mark}{CONTEXT_SECRET}"}, KEY))
+
+
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_stays(text: str) -> None:
     assert redact_text(text, KEY) == text
