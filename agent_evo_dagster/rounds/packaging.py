@@ -24,8 +24,15 @@ def freeze_round(
 ) -> Path:
     """Freeze a finished round at `target`: manifest, status, run, and the `files` given by name.
 
+    A round may move on after it was frozen, as where a person decides on a patch later. What was frozen
+    stays, and the new state is frozen beside it: `round-0001`, then `round-0001.2`, `round-0001.3`. A state
+    that is frozen already, under any of these names, is not frozen again.
+
+    Returns:
+        Folder of the package of this state.
+
     Raises:
-        SkillBankError: a package of this round exists with other content.
+        SkillBankError: a package of this round was damaged, or a file of the run is missing.
     """
     content: dict[str, Path | bytes] = {f"run/{name}": run_dir / name for name in RUN_FILES}
     content["manifest.json"] = (manifest.model_dump_json(indent=2) + "\n").encode()
@@ -38,4 +45,4 @@ def freeze_round(
         "run_id": status.training.run_id,
         "packages": dict(packages),
     }
-    return freeze_task_package(target, files={**content, **files}, manifest=about)
+    return freeze_task_package(target, files={**content, **files}, manifest=about, next_free=True)

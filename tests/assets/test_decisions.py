@@ -55,6 +55,23 @@ def test_an_approved_patch_is_compiled_by_the_adopt_job(waiting):
     assert graph.setting(graph.round().key, "learning_rate") == "0.0001"
 
 
+def test_a_round_that_moves_on_after_it_was_frozen_completes_beside_the_frozen_package(waiting):
+    graph, key, patch = waiting
+    decide("reject", patch)
+    assert graph.run(key, "adopt").success
+    frozen = graph.settings.bank_path / graph.frame("skill_packages", key)["package"][0]
+    before = bytes_of(frozen)
+    report = graph.frame("analysis_report", key)  # any change of what is frozen; here, of the report
+    more = report.with_columns(markdown=pl.col("markdown") + "\nMore.\n")
+    graph.warehouse.write(["analysis_report"], key, more)
+    for _ in range(2):
+        assert graph.run(key, "adopt", select=["skill_packages"]).success
+    name = f"packages/task-packages/{key}.2"
+    assert graph.frame("skill_packages", key)["package"].to_list() == [name]
+    assert sorted(path.name for path in frozen.parent.iterdir()) == [key, f"{key}.2"]
+    assert bytes_of(frozen) == before
+
+
 def test_a_rejected_patch_is_never_compiled_nor_proposed_again(waiting):
     graph, key, patch = waiting
     decide("reject", patch)
