@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import dagster as dg
 import polars as pl
 
+from agent_evo_dagster.analysis.markdown import fenced, plain
+
 OWNER = "team:agent-evo"
 Metadata = dict[str, dg.MetadataValue]
 # What an asset with checks yields: Dagster reads no type from a generator, so frames reach the IO manager.
@@ -39,7 +41,7 @@ def counts(frame: pl.DataFrame, column: str) -> dg.MetadataValue:
     """How often each value of a column occurs, most frequent first, as Markdown."""
     tally = frame.group_by(column).len().sort(["len", column], descending=[True, False])
     lines = [f"| {column} | rows |", "|---|---|"]
-    lines += [f"| {_escaped(name)} | {count} |" for name, count in tally.head(40).iter_rows()]
+    lines += [f"| {plain(str(name))} | {count} |" for name, count in tally.head(40).iter_rows()]
     return dg.MetadataValue.md("\n".join(lines))
 
 
@@ -50,18 +52,18 @@ def picture(png: bytes, alt: str) -> str:
 
 def diff(text: str) -> dg.MetadataValue:
     """A unified diff, fenced so that nothing in it is read as Markdown."""
-    fence = "`" * max(4, _longest_run(text, "`") + 1)
-    return dg.MetadataValue.md(f"{fence}diff\n{text}\n{fence}")
+    return dg.MetadataValue.md(fenced(text, "diff"))
 
 
 def check(name: str, problems: Sequence[str], *, warn: bool = False) -> dg.AssetCheckResult:
     """The result of the check `name`: passed where there are no problems, which are listed."""
+    more = [f"and {len(problems) - 3} more"] if len(problems) > 3 else []
     return dg.AssetCheckResult(
         check_name=name,
         passed=not problems,
         severity=dg.AssetCheckSeverity.WARN if warn else dg.AssetCheckSeverity.ERROR,
         metadata={"problems": len(problems), "first": list(problems[:20])},
-        description="; ".join(problems[:3]) or "no problem found",
+        description="; ".join([*problems[:3], *more]) or "no problem found",
     )
 
 
@@ -69,7 +71,7 @@ def _cell(value: object) -> str | float | int | bool | None:
     if value is None or isinstance(value, str | int | bool):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+        return value if math.isfinite(value) else None
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)
@@ -81,15 +83,3 @@ def _kind(dtype: pl.DataType) -> str:
     if dtype.is_float():
         return "float"
     return "bool" if dtype == pl.Boolean else "string"
-
-
-def _escaped(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")
-
-
-def _longest_run(text: str, char: str) -> int:
-    longest = run = 0
-    for letter in text:
-        run = run + 1 if letter == char else 0
-        longest = max(longest, run)
-    return longest

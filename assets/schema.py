@@ -26,6 +26,6 @@ def schema_problems(frame: pl.DataFrame, schema: pl.Schema, *, unique: str | Non
 def length_problems(frame: pl.DataFrame, columns: Sequence[str]) -> list[str]:
     """Rows whose per-token lists differ in length."""
     lengths = [pl.col(name).list.len() for name in columns]
-    unequal = pl.any_horizontal([other != lengths[0] for other in lengths[1:]])
+    unequal = pl.any_horizontal([other.ne_missing(lengths[0]) for other in lengths[1:]])
     rows = frame.with_row_index("row").filter(unequal)
     return [f"row {row}: the lists {', '.join(columns)} differ in length" for row in rows["row"].head(20)]
