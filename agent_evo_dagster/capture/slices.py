@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
+from agent_evo_dagster.capture.redact import redact_text
 from agent_evo_dagster.capture.spool_index import Entry, SpoolIndex
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import sha256_bytes
@@ -17,6 +18,7 @@ from agent_evo_dagster.files import sha256_bytes
 HOOKS = "hooks"
 LEGACY = "legacy"
 
+_NAME_KEY = b"names"  # tells two names apart where no other key is at hand
 _OPENING = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
@@ -34,8 +36,9 @@ def available_slices(
     A file is ready when each session in it has ended (SessionEnd, and nothing begun after it), or when it was
     quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
     taken. A file that is shorter than what was last taken of it, or has other bytes there, is another file:
-    it is taken from its start. `taken` is in the order of rounds. A file that cannot be read keeps no other
-    back; `unreadable_files` names it. `index` is where to remember what was learnt of each file.
+    it is taken from its start. `taken` is in the order of rounds. A file that cannot be read, or whose name
+    holds a secret, keeps no other back; `unreadable_files` names it. `index` is where to remember what was
+    learnt of each file.
     """
     latest = {part.file: part for part in taken}
     known = SpoolIndex.load(index)
@@ -53,9 +56,15 @@ def available_slices(
 
 
 def unreadable_files(spool: Path) -> dict[str, str]:
-    """The event files that cannot be opened, with the reason."""
+    """The event files that are not read, with the reason.
+
+    What is read has its name in all that is stored of it, so that no name may hold a secret.
+    """
     found = {}
-    for name in _names(spool):
+    for name in _all_names(spool):
+        if (shown := redact_text(name, _NAME_KEY)) is not name:
+            found[shown] = "its name holds a secret: give the file another"
+            continue
         path = f"{spool}/{name}"
         try:
             if not os.access(path, os.R_OK) or not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
@@ -65,13 +74,26 @@ def unreadable_files(spool: Path) -> dict[str, str]:
     return found
 
 
-def _start(path: str, size: int, last: FileSlice | None) -> int | None:
+def _start(
+    path: str, name: str, status: os.stat_result, last: FileSlice | None, known: SpoolIndex
+) -> int | None:
     """Where the new bytes of a file begin; None where it has none."""
     if last is None:
         return 0
+    size, modified = status.st_size, status.st_mtime_ns
     if size == last.end:
-        return None
-    return last.end if size > last.end and _continues(Path(path), last) else 0
+        entry = known.find(name, size=size, modified=modified, start=last.start)
+        if entry is not None and entry.sha256 == last.sha256:
+            return None  # not changed since it was taken
+    if size < last.end or not _continues(Path(path), last):
+        return 0
+    if size > last.end:
+        return last.end
+    if known.path is not None:
+        entry = _scanned(Path(path), last.start, status, limit=-math.inf)
+        if entry.end == size:
+            known.keep(name, entry)
+    return None
 
 
 def _continues(path: Path, last: FileSlice) -> bool:
@@ -87,6 +109,10 @@ def spool_files(spool: Path) -> Iterator[Path]:
 
 
 def _names(spool: Path) -> Iterator[str]:
+    return (name for name in _all_names(spool) if redact_text(name, _NAME_KEY) is name)
+
+
+def _all_names(spool: Path) -> Iterator[str]:
     """Their names, relative to the spool; no paths, which for thousands of files cost more than stat."""
     for name in sorted(_listed(spool / HOOKS)):
         if name.endswith(".jsonl"):
@@ -152,7 +178,7 @@ def _slice_of(
     """What a round may take of one file; `limit` is when it must have changed last to be quiet."""
     path = f"{spool}/{name}"
     status = os.stat(path)  # noqa: PTH116 see _names
-    start = _start(path, status.st_size, last)
+    start = _start(path, name, status, last, known)
     if start is None:
         return None
     modified = status.st_mtime

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent_evo_dagster.capture.companions import document_slices, transcript_slices
 from agent_evo_dagster.capture.copies import copy_transcripts
+from agent_evo_dagster.capture.redact import load_key, redact_text
 from agent_evo_dagster.capture.slices import available_slices, unreadable_files
 from agent_evo_dagster.capture.spool_index import INDEX_FILE
 from agent_evo_dagster.capture.types import FileSlice
@@ -99,6 +100,7 @@ def open_round(
             raise EmptySpoolError(_nothing_captured(settings))
         bank = ensure_bank(settings, template)
         key = store.next_key()
+        secrets_key = load_key(settings.root, personal=settings.redact)
         manifest = RoundManifest(
             key=key,
             number=int(key.removeprefix("round-")),
@@ -110,7 +112,7 @@ def open_round(
             include_open_sessions=ask.include_open_sessions,
             opened_by=ask.opened_by,
             unreadable=unreadable_files(settings.spool),
-            slices=tuple(map(_record, slices)),
+            slices=tuple(_record(part, secrets_key) for part in slices),
             bank_hash=snapshot(bank, settings.bank_snapshots),
             parent=_parent(settings, store),
         )
@@ -119,10 +121,10 @@ def open_round(
     return manifest
 
 
-def _record(part: FileSlice) -> SliceRecord:
-    return SliceRecord(
-        file=part.file, start=part.start, end=part.end, sha256=part.sha256, sessions=part.sessions
-    )
+def _record(part: FileSlice, key: bytes) -> SliceRecord:
+    """What the manifest tells of a slice; its sessions have the ids that their events will have."""
+    sessions = tuple(redact_text(session, key) for session in part.sessions)
+    return SliceRecord(file=part.file, start=part.start, end=part.end, sha256=part.sha256, sessions=sessions)
 
 
 def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:

@@ -160,6 +160,60 @@ def test_a_file_that_was_rotated_is_taken_from_its_start_once(spool: Spool) -> N
     assert take(spool, [*first, *second]) == []
 
 
+def of_length(n: int, length: int, kind: str = "SessionEnd") -> bytes:
+    return line(n, kind, padding="x" * (length - len(line(n, kind, padding=""))))
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_a_file_that_was_truncated_and_grew_again_is_taken_once_from_its_new_start(
+    spool: Spool, tmp_path: Path, with_index: bool
+) -> None:
+    index = tmp_path / "index.json" if with_index else None
+    taken: list[FileSlice] = []
+
+    def open_next() -> list[tuple[int, int]]:
+        new = available_slices(spool.path, taken, now=NOW, quiet=QUIET, include_open=False, index=index)
+        taken.extend(new)
+        return [(part.start, part.end) for part in new]
+
+    path = spool.write(of_length(1, 732))
+    assert open_next() == [(0, 732)]
+    path.write_bytes(of_length(2, 237))
+    assert open_next() == [(0, 237)]
+    assert open_next() == [] and open_next() == []
+    spool.write(of_length(3, 832))
+    assert open_next() == [(237, 1069)]
+    assert open_next() == []
+    assert read_slices(spool.path, taken[1:], key=KEY).quarantine.is_empty()
+
+
+@pytest.mark.parametrize("with_index", [True, False])
+def test_a_file_that_was_replaced_by_one_of_its_size_is_taken_once(
+    spool: Spool, tmp_path: Path, with_index: bool
+) -> None:
+    index = tmp_path / "index.json" if with_index else None
+    taken: list[FileSlice] = []
+    path = spool.write(of_length(1, 400))
+    for content, expected in [(1, 1), (1, 0), (1, 0), (2, 1), (2, 0), (2, 0)]:
+        if path.read_bytes() != of_length(content, 400):
+            path.write_bytes(of_length(content, 400))
+            touch(path, NOW + timedelta(seconds=1))
+        new = available_slices(spool.path, taken, now=NOW, quiet=QUIET, include_open=False, index=index)
+        assert len(new) == expected
+        taken += new
+    forgotten = available_slices(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index)
+    assert forgotten == taken[1:]
+
+
+def test_a_file_whose_name_holds_a_secret_is_left_and_named_without_it(spool: Spool) -> None:
+    secret = "ghp_" + "aB3d" * 9
+    spool.write(line(1, "SessionEnd"), f"hooks/{secret}.jsonl")
+    spool.write(line(1, "SessionEnd"))
+    assert [part.file for part in take(spool)] == [FILE]
+    ((name, why),) = unreadable_files(spool.path).items()
+    assert secret not in name and "holds a secret" in why
+
+
 def test_a_file_that_cannot_be_read_keeps_no_other_back(spool: Spool) -> None:
     spool.write(line(1, "SessionEnd"))
     (spool.path / "hooks/folder.jsonl").mkdir()

@@ -7,11 +7,15 @@ from pathlib import Path
 import pytest
 
 from agent_evo_dagster.capture.importer import import_sessions
+from agent_evo_dagster.capture.read import read_slices
+from agent_evo_dagster.capture.redact import load_key
 from agent_evo_dagster.errors import EmptySpoolError, RoundError, SkillBankError, TrainingError
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round, to_slice
+from agent_evo_dagster.rounds.status import finished_sessions
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.request import WorkerResult
+from agent_evo_dagster.trajectories.build import build_trajectories
 
 PROJECT = Path(__file__).parents[3]
 TEMPLATE = PROJECT / "skill_bank"
@@ -75,6 +79,25 @@ def test_a_bank_that_does_not_compile_opens_no_round(settings: Settings, tmp_pat
     with pytest.raises(SkillBankError, match="rllm-config"):
         open_round(broken, TEMPLATE, RoundRequest())
     assert RoundStore(settings.rounds).keys() == []
+
+
+@pytest.mark.parametrize("file", ["_fallback", "ghp_" + "aB3d" * 9])
+def test_a_secret_in_place_of_a_session_id_is_in_no_manifest_and_its_session_is_over(
+    tmp_path: Path, file: str
+) -> None:
+    secret, settings = "ghp_" + "aB3d" * 9, Settings(home=tmp_path / "home", bank=None, policy="auto")
+    hook = {"session_id": secret, "hook_event_name": "SessionEnd", "reason": "exit"}
+    hooks = settings.spool / "hooks"
+    hooks.mkdir(parents=True)
+    (hooks / f"{file}.jsonl").write_text(json.dumps({"captured_at": 10**18, "hook": hook}) + "\n")
+    manifest = open_round(settings, TEMPLATE, RoundRequest(allow_empty=True))
+    assert secret not in manifest.model_dump_json()
+    assert len(manifest.slices) + len(manifest.unreadable) == 1
+    slices = [to_slice(record) for record in manifest.slices]
+    events = read_slices(settings.spool, slices, key=load_key(settings.root)).events
+    assert finished_sessions(manifest) == set(events["session_id"])
+    steps = build_trajectories(events, over=finished_sessions(manifest))
+    assert set(steps["session_id"]) == set(events["session_id"])
 
 
 def test_an_empty_spool_says_what_fills_it(tmp_path: Path) -> None:
