@@ -6,8 +6,11 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from skills_ref.validator import validate as reference
 
 from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.patches.application import patched_section
+from agent_evo_dagster.patches.legacy import read_legacy_patches
 from agent_evo_dagster.patches.types import Action, Patch, PatchStatus
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
@@ -21,6 +24,8 @@ from agent_evo_dagster.skills.writing import write_skills
 from tests.agent_evo_dagster.skills.banks import ALPHA, bank_at, patch, put
 from tests.agent_evo_dagster.skills.test_adopt import files
 from tests.agent_evo_dagster.skills.test_rollback import ASKED, LAST, MORE, ONE, output
+
+SAMPLE = Path(__file__).parents[4] / "shared/data/agent_sessions/skill_bank_sample/rllm"
 
 
 @pytest.fixture
@@ -133,3 +138,28 @@ def test_any_stack_of_patches_squashes_to_the_same_bytes(
     assert compile_skill(bank, "alpha").text.encode() == before
     assert bank.sections("alpha") == sections
     assert bank.manifest(bank.ref("alpha")).applied == ()
+
+
+@pytest.mark.parametrize("skill", ["rllm-config", "rllm-monitor"])
+def test_the_patches_of_a_real_bank_compile_and_squash_to_the_same_bytes(tmp_path: Path, skill: str) -> None:
+    if not SAMPLE.is_dir():
+        pytest.skip(f"needs the sample bank at {SAMPLE}")
+    loaded = read_legacy_patches(SAMPLE / skill / "patches").loaded
+    names = dict.fromkeys(old.target_section for old in loaded)
+    sections = "".join(f"<!-- section:{name} -->\nBase.\n<!-- /section:{name} -->\n" for name in names)
+    bank = bank_at(tmp_path, skill, base=f'---\nname: alpha\ndescription: "Of a real bank."\n---\n{sections}')
+    manifest = bank.path / f"rllm/{skill}/manifest.yaml"
+    manifest.write_text("active: []\nallow: [links, commands, run_on_load]\n")
+    texts = bank.sections(skill)
+    stack = []
+    for old in loaded:
+        base = texts[old.target_section]
+        item = old.against(base, group="rllm", skill=skill, created=ASKED.at)
+        texts[old.target_section] = patched_section(base, item)
+        stack.append(item.model_copy(update={"status": PatchStatus.APPROVED}))
+    adopt(bank, stack)
+    before = output(bank, skill)
+    assert reference((bank.project / bank.ref(skill).output).parent) == []
+    squash(bank, [skill])
+    assert compile_skill(bank, skill).text.encode() == before == output(bank, skill)
+    assert bank.sections(skill) == texts
