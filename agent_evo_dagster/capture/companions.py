@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent_evo_dagster.capture.fields import parse
 from agent_evo_dagster.capture.names import safe_name
+from agent_evo_dagster.capture.redact import holds_secret
 from agent_evo_dagster.capture.slices import HOOKS, LEGACY
 from agent_evo_dagster.capture.sources.atif import FOLDER as DOCUMENTS
 from agent_evo_dagster.capture.sources.transcripts import FOLDER
@@ -29,7 +30,7 @@ def transcript_slices(
 
     A transcript goes with its session: it is taken when `captured` takes from the session. One of a session
     that no hook captured is taken by itself, once it was quiet for `quiet`. A last line without a break is
-    left.
+    left, and so is a file whose name holds a secret: what is stored of a file has its name.
     """
     now_captured = {safe_name(session) for part in captured for session in part.sessions}
     ever = now_captured | _captured_names(spool)
@@ -43,6 +44,8 @@ def transcript_slices(
         if folder.name in now_captured or (folder.name not in ever and is_ready):
             for path in files:
                 name = path.relative_to(spool).as_posix()
+                if holds_secret(name):
+                    continue
                 rest = _beyond(path, name, covered.get(name, 0), folder.name)
                 slices += [rest] if rest is not None else []
     return slices
@@ -54,7 +57,7 @@ def document_slices(spool: Path, taken: Sequence[FileSlice]) -> list[FileSlice]:
     slices = []
     for path in sorted((spool / DOCUMENTS).glob("*/*.json")):
         name = path.relative_to(spool).as_posix()
-        if name not in known:
+        if name not in known and not holds_secret(name):
             data = path.read_bytes()
             slices.append(FileSlice(name, 0, len(data), sha256_bytes(data), (path.parent.name,)))
     return slices

@@ -22,6 +22,7 @@ from agent_evo_dagster.errors import CaptureError
 KEY_FILE = "redaction.key"
 KEY_BYTES = 32
 
+_NAME_KEY = b"names"  # tells two names of files apart; the key of a home is not known where they are listed
 _MARK = "<redacted:"
 _ESCAPED = r"\\u00[2-7]"  # printable ASCII written so could hide any other
 _SHORTEST = 8  # no rule matches less
@@ -67,6 +68,16 @@ def redact_text(text: str, key: bytes, rules: Sequence[Rule] | None = None) -> s
         if any(cue in lowered for cue in rule.cues):
             redacted = rule.exact.sub(partial(_replace, kind=rule.kind, key=key), redacted)
     return text if redacted == text else redacted
+
+
+def shown_name(name: str) -> str:
+    """A file's name as it may be shown; the same object if there is no secret in it."""
+    return redact_text(name, _NAME_KEY)
+
+
+def holds_secret(name: str) -> bool:
+    """Whether a file's name holds a secret."""
+    return shown_name(name) is not name
 
 
 def redact_value(value: object, key: bytes, rules: Sequence[Rule] | None = None) -> object:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
-from agent_evo_dagster.capture.redact import redact_text
+from agent_evo_dagster.capture.redact import holds_secret, shown_name
 from agent_evo_dagster.capture.spool_index import Entry, SpoolIndex
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import sha256_bytes
@@ -18,7 +18,6 @@ from agent_evo_dagster.files import sha256_bytes
 HOOKS = "hooks"
 LEGACY = "legacy"
 
-_NAME_KEY = b"names"  # tells two names apart where no other key is at hand
 _OPENING = frozenset({"SessionStart", "UserPromptSubmit"})
 
 
@@ -62,7 +61,7 @@ def unreadable_files(spool: Path) -> dict[str, str]:
     """
     found = {}
     for name in _all_names(spool):
-        if (shown := redact_text(name, _NAME_KEY)) is not name:
+        if (shown := shown_name(name)) is not name:
             found[shown] = "its name holds a secret: give the file another"
             continue
         path = f"{spool}/{name}"
@@ -109,7 +108,7 @@ def spool_files(spool: Path) -> Iterator[Path]:
 
 
 def _names(spool: Path) -> Iterator[str]:
-    return (name for name in _all_names(spool) if redact_text(name, _NAME_KEY) is name)
+    return (name for name in _all_names(spool) if not holds_secret(name))
 
 
 def _all_names(spool: Path) -> Iterator[str]:

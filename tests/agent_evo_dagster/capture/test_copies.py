@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from agent_evo_dagster.capture import copies
-from agent_evo_dagster.capture.companions import transcript_slices
+from agent_evo_dagster.capture.companions import document_slices, transcript_slices
 from agent_evo_dagster.capture.copies import copy_transcripts, keep, uncopied
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.slices import available_slices
@@ -63,6 +63,14 @@ def test_no_other_file_is_followed(tmp_path: Path) -> None:
     dotted = tmp_path / "x" / ".." / "projects" / "-work" / f"{SESSION}.jsonl"
     _client(tmp_path, prompt("go"))
     assert copy_transcripts(spool, _hooks(spool, dotted)) == []
+
+
+def test_files_whose_names_hold_a_secret_are_left(tmp_path: Path) -> None:
+    secret = "ghp_" + "aB3d" * 9
+    put(tmp_path, f"transcripts/{secret}/{secret}.jsonl", prompt("go"))
+    put(tmp_path, f"atif/run-1/{secret}.json", b"{}")
+    put(tmp_path, COPY, prompt("go"))
+    assert [part.file for part in _told(tmp_path, [], []) + document_slices(tmp_path, [])] == [COPY]
 
 
 def test_a_copy_grows_with_its_transcript_and_never_turns_back(tmp_path: Path) -> None:
