@@ -60,7 +60,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
 
 def outside() -> set[tuple[str, str]]:
     """What a round could leave in the checkout: names at its top, and the bytes of the shipped bank."""
-    names = {(path.name, "") for path in ROOT.iterdir()}
+    hidden = {".agent_evo", ".claude"}  # other names with a dot are caches of tools that run beside this
+    names = {(path.name, "") for path in ROOT.iterdir() if path.name[0] != "." or path.name in hidden}
     return names | {
         (path.relative_to(ROOT).as_posix(), sha256_file(path))
         for path in TEMPLATE.rglob("*")
