@@ -11,7 +11,9 @@ from rich.console import Console
 
 from agent_evo_dagster.capture.copies import DELETED_AFTER, WARN_AFTER, uncopied
 from agent_evo_dagster.cli.project import project_root, settings_of
-from agent_evo_dagster.errors import AgentEvoError
+from agent_evo_dagster.errors import AgentEvoError, DecisionError
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.rounds.adoption import require_whole_record
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -49,7 +51,9 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis(found, f"package {module}{mend}")
     yield _spool(settings)
     yield _transcripts(settings)
-    yield _bank(root, settings)
+    path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
+    yield _bank(path)
+    yield from _decisions(path)
     keys = RoundStore(settings.rounds).keys()
     yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
 
@@ -76,10 +80,20 @@ def _transcripts(settings: Settings) -> Diagnosis:
     )
 
 
-def _bank(root: Path, settings: Settings) -> Diagnosis:
-    path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
+def _bank(path: Path) -> Diagnosis:
     try:
         skills = compile_all(SkillBank.open(path))
     except AgentEvoError as error:
         return Diagnosis(False, f"skill bank {path}: {error}")
     return Diagnosis(True, f"skill bank {path}: {len(skills)} skills compile")
+
+
+def _decisions(path: Path) -> Iterator[Diagnosis]:
+    ledger = ledger_of(path)
+    try:
+        require_whole_record(SkillBank.open(path), ledger)
+        yield Diagnosis(True, f"decisions {ledger.path}: {len(ledger.verdicts())} on record")
+    except DecisionError as error:
+        yield Diagnosis(False, f"decisions: {error}")
+    except AgentEvoError:
+        return  # the bank's own line tells it

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import polars as pl
 
-from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.errors import DecisionError, SkillBankError
 from agent_evo_dagster.patches.decisions import require_approved
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
@@ -41,10 +41,11 @@ def adopt_approved(
     The record of decisions is asked again here: a frame that says "approve" is not enough.
 
     Raises:
-        DecisionError: no decision on record approves exactly this patch.
+        DecisionError: no decision on record approves exactly this patch, or the record lacks what it held.
         ChangedSectionError: the bank has moved on since the patch was made.
         SkillBankError: a compiled SKILL.md was edited by hand, or the rules of the bank refuse a patch.
     """
+    require_whole_record(bank, ledger)
     approved = approved_patches(patches, decisions)
     verdicts = {patch.id: require_approved(ledger, patch) for patch in approved}
     once = {record.patch_id for record in ledger.records() if isinstance(record, AdoptionRecord)}
@@ -57,6 +58,28 @@ def adopt_approved(
     behind = [state.name for state in states(bank) if state.state in ("missing", "stale")]
     written = len(report.written) + len(write_skills(bank, behind).written)
     return Adoption(approved, report.adopted, tuple(sorted(once & verdicts.keys())), written)
+
+
+def require_whole_record(bank: SkillBank, ledger: Ledger) -> None:
+    """Refuse a record of decisions that was deleted or cut: the bank holds a round's patch that it lacks.
+
+    A chain of hashes shows what was changed within it, not what is missing at its end. Patches that name no
+    round were written by a person and need no decision.
+
+    Raises:
+        DecisionError: a patch of a round is part of the bank, and no approval of it is on record.
+    """
+    approvals = {patch_id for patch_id, held in ledger.verdicts().items() if held.decision == "approve"}
+    unrecorded = [
+        patch for patch in bank.active().values() if patch.source_round and patch.id not in approvals
+    ]
+    if unrecorded:
+        first = unrecorded[0]
+        raise DecisionError(
+            f"{len(unrecorded)} patches of rounds are in {bank.path} without an approval on record; the "
+            f"first is {first.id} of {first.source_round}: {ledger.path} was deleted or cut. "
+            f"Restore it, for example from git: git -C {bank.path} checkout -- {ledger.path.name}"
+        )
 
 
 def not_adopted(ledger: Ledger) -> list[DecisionRecord]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from agent_evo_dagster.errors import SkillBankError, UnknownSkillError
 from agent_evo_dagster.files import locked, sha256_bytes, write_atomic
+from agent_evo_dagster.patches.decisions import LEDGER_NAME
 from agent_evo_dagster.patches.document import parse_patch
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.types import Patch
@@ -206,13 +207,18 @@ class SkillBank:
 def create_bank(template: Path, target: Path) -> SkillBank:
     """A new bank at `target` with the content of the one at `template`; there in one step, or not at all.
 
+    Where the template has a record of decisions, it comes along: the patches in the bank stand on it.
+
     Raises:
         SkillBankError: `target` exists.
     """
     target = target.expanduser().absolute()
     if target.exists():
         raise SkillBankError(f"{target} exists; open it, or choose another folder for the new bank.")
-    content = SkillBank.open(template).content()
+    source = SkillBank.open(template)
+    content, record = source.content(), source.path / LEDGER_NAME
+    if record.is_file():
+        content[LEDGER_NAME] = record.read_bytes()
     if not _place(content, target):
         raise SkillBankError(f"{target} was made by another process meanwhile; open it.")
     return SkillBank.open(target)

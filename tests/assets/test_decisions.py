@@ -141,3 +141,23 @@ def test_a_compiled_skill_that_was_edited_by_hand_is_not_overwritten(waiting):
     result = graph.run(key, "adopt")
     assert "was edited by hand" in failures(result)["compiled_skills"]
     assert edited.read_text().endswith("Mine.\n")
+
+
+def test_a_record_of_decisions_that_was_deleted_or_cut_is_missed_by_the_round_and_the_doctor(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    assert graph.run(key, "adopt").success
+    record = graph.ledger.path
+    kept = record.read_bytes()
+    for damage in (record.unlink, lambda: record.write_bytes(b"")):
+        damage()
+        result = graph.run(key, select=SKILLS)
+        assert not result.success
+        message = failures(result)["compiled_skills"]
+        assert patch in message and "decisions.jsonl was deleted or cut. Restore it" in message
+        outcome = CliRunner().invoke(app, ["doctor"])
+        assert outcome.exit_code == 1
+        assert f"MEND  decisions: 1 patches of rounds are in {graph.bank.path}" in outcome.output
+    record.write_bytes(kept)
+    assert graph.run(key, select=SKILLS).success
+    assert "MEND  decisions" not in CliRunner().invoke(app, ["doctor"]).output

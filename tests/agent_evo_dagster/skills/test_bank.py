@@ -93,6 +93,14 @@ def test_a_bank_is_made_from_a_template_once(tmp_path: Path) -> None:
         create_bank(template.path, bank.path)
 
 
+def test_the_record_of_decisions_of_a_template_comes_along(tmp_path: Path) -> None:
+    template = bank_at(tmp_path / "template")
+    (template.path / "decisions.jsonl").write_bytes(b"{}\n")
+    bank = create_bank(template.path, tmp_path / "home" / "skill_bank")
+    assert (bank.path / "decisions.jsonl").read_bytes() == b"{}\n"
+    assert bank.content_hash() == template.content_hash()
+
+
 def test_a_snapshot_is_kept_once_under_its_hash(tmp_path: Path) -> None:
     bank = put(bank_at(tmp_path / "p"), patch("First.\n", "More.\n"))
     digest = snapshot(bank, tmp_path / "store")
