@@ -56,8 +56,8 @@ class Warehouse:
         if not path.is_file():
             raise WarehouseError(
                 f"{'/'.join(asset)} of {round_key} is not stored (looked for {path}). "
-                f"Materialise it first: dagster asset materialize --select {'/'.join(asset)} "
-                f"--partition {round_key}"
+                "Materialise it first: dagster asset materialize -m agent_evo_dagster.definitions "
+                f"--select {'/'.join(asset)} --partition {round_key}"
             )
         return pl.read_parquet(path, memory_map=False, glob=False)
 

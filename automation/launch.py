@@ -8,9 +8,18 @@ from agent_evo_dagster.definitions import defs, project_settings
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.training.orphan import exit_with_parent
 from assets.partitions import EVOLUTION_ROUNDS
-from automation.abandoned import LAUNCHED, end_abandoned, holders, running
+from automation.abandoned import (
+    LAUNCHED,
+    end_abandoned,
+    ending_abandoned,
+    holders,
+    running,
+    wait_for_slot,
+)
+from automation.jobs import TRAINS
 
 POOL = "training"
+WAIT_LIMIT = 1800.0  # seconds for another training to end; a slot may also never be given back
 
 
 def register(key: str) -> None:
@@ -26,20 +35,25 @@ def launch(key: str, job: str) -> bool:
         Whether the run succeeded.
 
     Raises:
-        RoundError: another process runs this round.
+        RoundError: another process runs this round, or the slot of training was not given back in time.
     """
     rounds = project_settings().rounds
     with dg.DagsterInstance.get() as instance, running(rounds, key):
-        for run_id in end_abandoned(instance, rounds, key):
+        for run_id in end_abandoned(instance, rounds, key, POOL):
             print(f"Run {run_id} was killed; it is ended on record, and this one goes on.", file=sys.stderr)
-        for run_id in holders(instance, POOL):
+        asked = defs.resolve_job_def(job)
+        trains = TRAINS.items() <= asked.tags.items()
+        for run_id in holders(instance, POOL) if trains else ():
             print(
-                f"Run {run_id} is training; this one waits. If its process is gone, end it: make ui.",
+                f"Run {run_id} is training; this one waits. Its end, or its death, ends the wait.",
                 file=sys.stderr,
             )
-        result = defs.resolve_job_def(job).execute_in_process(
-            instance=instance, partition_key=key, tags=LAUNCHED, raise_on_error=False
-        )
+        if trains:
+            wait_for_slot(instance, rounds, POOL, limit=WAIT_LIMIT)
+        with ending_abandoned(instance, rounds, POOL):
+            result = asked.execute_in_process(
+                instance=instance, partition_key=key, tags=LAUNCHED, raise_on_error=False
+            )
         for event in result.get_step_failure_events():
             error = event.step_failure_data.error
             cause = error.cause if error and error.cause else error

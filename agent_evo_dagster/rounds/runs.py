@@ -38,7 +38,7 @@ def parent_checkpoint(runs: Path, parent: ParentCheckpoint | None) -> Path | Non
     if not folder.is_dir():
         raise RoundError(
             f"The round starts from the checkpoint of {parent.round}, and {folder} does not exist. "
-            f"Make it again: dagster asset materialize --select training_run --partition {parent.round}"
+            f"Make it again: agent-evo rounds run {parent.round} --only training"
         )
     found = sha256_tree(folder)
     if found != parent.sha256:

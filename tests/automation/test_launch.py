@@ -12,10 +12,19 @@ import dagster as dg
 import pytest
 
 from agent_evo_dagster.errors import RoundError
-from automation.abandoned import LAUNCHED, end_abandoned, holders, running
+from agent_evo_dagster.training.launch import staged_run
+from automation.abandoned import (
+    LAUNCHED,
+    end_abandoned,
+    ending_abandoned,
+    holders,
+    running,
+    wait_for_slot,
+)
 from tests.assets.graph import ROOT
 
 KEY = "round-0001"
+POOL = "training"
 Command = Callable[..., subprocess.Popen[str]]
 
 
@@ -83,6 +92,36 @@ def test_a_round_killed_in_the_middle_of_training_completes_when_it_is_run_again
     assert list(folder.glob(".*.partial-*")) == []
 
 
+def test_a_killed_command_of_dagster_does_not_block_the_round(agent_evo, tmp_path):
+    assert finished(agent_evo("rounds", "open", "--allow-empty"))[0] == 0
+    home = tmp_path / "home"
+    command = (
+        "dagster asset materialize -m agent_evo_dagster.definitions "
+        "--select training_config,training_run --partition"
+    )
+    killed = subprocess.Popen(
+        [sys.executable, "-m", *command.split(), KEY],
+        cwd=ROOT,
+        env={
+            **os.environ,
+            "AGENT_EVO_HOME": str(home),
+            "AGENT_EVO_TRAINER_PYTHON": str(tmp_path / "python"),
+            "AGENT_EVO_TEST_HANGS": "1",
+            "DAGSTER_HOME": str(home / "dagster"),
+        },
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(home / "runs" / KEY / "in-the-middle", killed)
+    finally:
+        killed.kill()
+        killed.wait()
+    code, _, err = finished(agent_evo("rounds", "run", KEY, "--only", "training"))
+    assert code == 0, err
+    assert "was killed; it is ended on record, and this one goes on" in err
+
+
 def test_unknown_and_malformed_rounds_are_refused_in_one_line(agent_evo):
     for key, said in [
         ("round-0009", "is not open. No round is open yet. Open one: agent-evo rounds open"),
@@ -132,7 +171,7 @@ def test_a_dead_run_is_ended_and_gives_its_slot_back(instance, tmp_path):
     run = a_run(instance, KEY, **LAUNCHED)
     assert holders(instance, "training") == [run.run_id]
     with running(tmp_path, "round-0002"):
-        assert end_abandoned(instance, tmp_path, "round-0002") == [run.run_id]
+        assert end_abandoned(instance, tmp_path, "round-0002", POOL) == [run.run_id]
     assert instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.FAILURE
     assert holders(instance, "training") == []
 
@@ -140,13 +179,64 @@ def test_a_dead_run_is_ended_and_gives_its_slot_back(instance, tmp_path):
 def test_a_run_that_is_at_work_is_left_alone(instance, tmp_path):
     run = a_run(instance, KEY, **LAUNCHED)
     with running(tmp_path, KEY), running(tmp_path, "round-0002"):
-        assert end_abandoned(instance, tmp_path, "round-0002") == []
+        assert end_abandoned(instance, tmp_path, "round-0002", POOL) == []
     assert instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.STARTED
+
+
+def dead_process() -> int:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def a_run_of(instance: dg.DagsterInstance, pid: int) -> dg.DagsterRun:
+    """A run of another command, started by the process `pid`."""
+    run = a_run(instance, KEY)
+    event = dg.DagsterEvent(dg.DagsterEventType.RUN_START.value, "job", pid=pid)
+    instance.report_dagster_event(event, run.run_id)
+    return run
+
+
+def test_a_run_of_another_command_is_ended_when_its_process_is_gone(instance, tmp_path):
+    run = a_run_of(instance, dead_process())
+    assert end_abandoned(instance, tmp_path / "rounds", "round-0002", POOL) == [run.run_id]
+    assert instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.FAILURE
+    assert holders(instance, POOL) == []
+
+
+def test_a_run_of_another_command_that_lives_is_left_alone(instance, tmp_path):
+    a_run_of(instance, os.getpid())
+    assert end_abandoned(instance, tmp_path / "rounds", "round-0002", POOL) == []
+
+
+def test_a_run_of_another_container_that_is_at_work_is_left_alone(instance, tmp_path):
+    a_run_of(instance, dead_process())  # a number that means nothing here
+    with staged_run(tmp_path / "runs" / KEY / "train"):
+        assert end_abandoned(instance, tmp_path / "rounds", "round-0002", POOL) == []
+    assert len(end_abandoned(instance, tmp_path / "rounds", "round-0002", POOL)) == 1
+
+
+def test_the_wait_for_a_slot_ends_with_who_holds_it(instance, tmp_path):
+    wait_for_slot(instance, tmp_path / "rounds", POOL, limit=0)
+    run = a_run_of(instance, os.getpid())
+    with pytest.raises(RoundError, match=rf"Run {run.run_id} holds the slot of 'training'.*make ui"):
+        wait_for_slot(instance, tmp_path / "rounds", POOL, limit=0.1, pause=0.05)
+
+
+def test_a_run_that_dies_while_another_waits_gives_its_slot_back(instance, tmp_path):
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    a_run_of(instance, process.pid)
+    with ending_abandoned(instance, tmp_path / "rounds", POOL, pause=0.05):
+        assert holders(instance, POOL) != []
+        process.kill()
+        process.wait()
+        wait_for_slot(instance, tmp_path / "rounds", POOL, limit=20, pause=0.05)
+    assert holders(instance, POOL) == []
 
 
 def test_a_run_of_the_daemon_is_left_to_the_daemon(instance, tmp_path):
     run = a_run(instance, KEY)
-    assert end_abandoned(instance, tmp_path, KEY) == []
+    assert end_abandoned(instance, tmp_path, KEY, POOL) == []
     assert instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.STARTED
 
 
