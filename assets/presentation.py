@@ -25,7 +25,7 @@ def numbers(values: Mapping[str, object]) -> Metadata:
         elif isinstance(value, int):
             shown[name] = dg.MetadataValue.int(value)
         else:
-            shown[name] = dg.MetadataValue.float(value)
+            shown[name] = dg.MetadataValue.float(float(f"{value:.6g}"))
     return shown
 
 
@@ -39,6 +39,8 @@ def table(frame: pl.DataFrame, columns: Sequence[str], *, limit: int = 50) -> dg
 
 def counts(frame: pl.DataFrame, column: str) -> dg.MetadataValue:
     """How often each value of a column occurs, most frequent first, as Markdown."""
+    if frame.is_empty():
+        return dg.MetadataValue.md("none")
     tally = frame.group_by(column).len().sort(["len", column], descending=[True, False])
     lines = [f"| {column} | rows |", "|---|---|"]
     lines += [f"| {plain(str(name))} | {count} |" for name, count in tally.head(40).iter_rows()]
@@ -52,7 +54,7 @@ def picture(png: bytes, alt: str) -> str:
 
 def diff(text: str) -> dg.MetadataValue:
     """A unified diff, fenced so that nothing in it is read as Markdown."""
-    return dg.MetadataValue.md(fenced(text, "diff"))
+    return dg.MetadataValue.md(fenced(text, "diff") if text else "no change")
 
 
 def check(name: str, problems: Sequence[str], *, warn: bool = False) -> dg.AssetCheckResult:
@@ -71,7 +73,7 @@ def _cell(value: object) -> str | float | int | bool | None:
     if value is None or isinstance(value, str | int | bool):
         return value
     if isinstance(value, float):
-        return value if math.isfinite(value) else None
+        return float(f"{value:.4g}") if math.isfinite(value) else None
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return str(value)

@@ -104,4 +104,5 @@ def step_table(messages: Sequence[Any]) -> dg.TableMetadataValue | None:
 
 
 def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
+    """Four digits, as a person reads it; the asset of metrics has the exact values."""
+    return float(f"{value:.4g}") if value is not None and math.isfinite(value) else None

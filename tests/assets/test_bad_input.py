@@ -13,6 +13,8 @@ from agent_evo_dagster.training.metrics import read_metrics
 from tests.assets.fake_trainer import FakeTrainer
 from tests.assets.graph import Graph, bytes_of, failures, fake_graph, only_round
 
+MAKE = "dagster asset materialize -m agent_evo_dagster.definitions"
+
 
 @pytest.fixture
 def done(finished, tmp_path) -> Iterator[tuple[Graph, str]]:

@@ -63,6 +63,17 @@ def test_counts_come_most_frequent_first_and_break_no_table():
     assert len(lines) == 5
 
 
+def test_what_is_empty_says_so():
+    assert counts(pl.DataFrame({"tool": []}), "tool").md_str == "none"
+    assert diff("").md_str == "no change"
+
+
+def test_figures_have_as_many_digits_as_a_person_reads():
+    assert numbers({"seconds": 24.16856384700077})["seconds"].value == 24.1686
+    cells = table(pl.DataFrame({"x": [0.39563655853271484, 2e-05]}), ["x"]).records
+    assert [record.data["x"] for record in cells] == [0.3956, 2e-05]
+
+
 def test_text_of_sessions_becomes_no_markup_in_counts():
     frame = pl.DataFrame({"tool": ["<img src=x onerror=alert(1)>", "[click](javascript:alert(1))", "`x`"]})
     text = counts(frame, "tool").md_str
