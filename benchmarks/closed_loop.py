@@ -13,6 +13,7 @@ from pathlib import Path
 
 from agent_evo_dagster.errors import AgentEvoError
 from benchmarks.closed_loop_figures import goals
+from benchmarks.closed_loop_fresh import score
 from benchmarks.closed_loop_homes import ARMS, PROJECT, Home, code_hash, fill
 from benchmarks.closed_loop_report import json_line, table
 from benchmarks.closed_loop_trials import Trial, read_trial
@@ -41,12 +42,13 @@ def arm_list(text: str) -> list[str]:
 
 
 def run(base: Path, arms: Sequence[str], seeds: Sequence[int], rounds: int, jobs: int) -> list[Trial]:
-    """Fill the home of every arm and seed, `jobs` at a time, and read them."""
+    """Fill and score the home of every arm and seed, `jobs` at a time, and read them."""
     code = code_hash()
     homes = [Home(base, arm, seed) for seed in seeds for arm in arms]
 
     def finish(home: Home) -> None:
         seconds = fill(home, rounds, code)
+        score(home, rounds)
         print(f"{home.path.name}: {rounds} rounds in {seconds:.0f} s, log {home.log}", file=sys.stderr)
 
     with ThreadPoolExecutor(jobs) as pool:

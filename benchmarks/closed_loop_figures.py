@@ -1,6 +1,7 @@
 """The figures of the closed loop over seeds, and what is asked of them. No reading, no printing.
 
-The interval of one seed is over tasks, paired. Over seeds, both are resampled: all seeds share their tasks.
+The interval of one seed is over tasks, paired. Over seeds, both are resampled: the rounds score all seeds on
+the same tasks. Of fresh scores, where each seed has tasks of its own, the seed is the unit.
 """
 
 import math
@@ -8,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_evo_dagster.evaluation.intervals import Interval, crossed_bootstrap, paired_bootstrap
+from agent_evo_dagster.evaluation.intervals import (
+    Interval,
+    crossed_bootstrap,
+    mean_interval,
+    paired_bootstrap,
+)
 from benchmarks.closed_loop_trials import Judged, Trial
 
 SHARE = 0.8  # of the seeds: at least 4 of 5
@@ -49,6 +55,22 @@ def advantage(trials: Sequence[Trial], others: Sequence[Trial], stage: int = -1)
     return crossed_bootstrap([_minus(other.sampled[stage], trial.sampled[stage]) for trial, other in pairs])
 
 
+def fresh_change(trial: Trial) -> Interval:
+    """Accuracy after the last round minus that after round 1, on tasks that only this seed is scored on."""
+    return paired_bootstrap(*trial.fresh)
+
+
+def fresh_change_over_seeds(trials: Sequence[Trial]) -> Interval:
+    """The same, over seeds."""
+    return mean_interval([fresh_change(trial).mean for trial in trials])
+
+
+def fresh_advantage(trials: Sequence[Trial], others: Sequence[Trial]) -> Interval:
+    """Accuracy of `trials` minus that of `others` after the last round, on each seed's own tasks."""
+    pairs = [(trial, other) for trial in trials for other in others if trial.seed == other.seed]
+    return mean_interval([paired_bootstrap(other.fresh[-1], trial.fresh[-1]).mean for trial, other in pairs])
+
+
 def scores(trial: Trial, mode: Mode) -> tuple[tuple[float, ...], ...]:
     """Accuracy of each task by stage."""
     return trial.sampled if mode == "sampled" else trial.greedy
@@ -63,7 +85,7 @@ def adopted(trial: Trial) -> list[Judged]:
 def goals(trials: Sequence[Trial]) -> list[Goal]:
     """What is asked of the arms that were run."""
     gated, frozen, zero = (of_arm(trials, arm) for arm in ("gated", "frozen", "zero"))
-    found = [_rises(gated), _adopts(gated)] if gated else []
+    found = [_rises(gated), _rises_afresh(gated), _adopts(gated)] if gated else []
     found += [_stays(zero)] if zero else []
     return found + ([_same_start(gated, frozen)] if gated and frozen else [])
 
@@ -78,6 +100,16 @@ def _rises(gated: Sequence[Trial]) -> Goal:
     return Goal(
         "accuracy_rises",
         f"accuracy rises from round 1 to the last beyond its interval, in {needed} of {len(gated)} seeds",
+        f"{risen} of {len(gated)}",
+        risen >= needed,
+    )
+
+
+def _rises_afresh(gated: Sequence[Trial]) -> Goal:
+    risen, needed = sum(fresh_change(trial).low > 0 for trial in gated), math.ceil(SHARE * len(gated))
+    return Goal(
+        "accuracy_rises_on_fresh_tasks",
+        f"the same with other tasks and draws for each seed, in {needed} of {len(gated)} seeds",
         f"{risen} of {len(gated)}",
         risen >= needed,
     )

@@ -103,6 +103,20 @@ def code_hash(root: Path = PROJECT) -> str:
     return digest.hexdigest()[:16]
 
 
+def environment(home: Home) -> dict[str, str]:
+    """This process's variables without settings of other homes; this checkout's code comes first."""
+    ours = {name: text for name, text in os.environ.items() if not name.startswith("AGENT_EVO_")}
+    ours.pop("DAGSTER_HOME", None)
+    paths = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {
+        **ours,
+        "PYTHONPATH": os.pathsep.join(paths),
+        "AGENT_EVO_PROJECT": str(PROJECT),
+        "AGENT_EVO_HOME": str(home.path),
+        "AGENT_EVO_POLICY": ARMS[home.arm].policy,
+    }
+
+
 def _known(home: Home, rounds: int, code: str) -> Record | None:
     if not home.record.is_file():
         if home.path.exists():
@@ -124,21 +138,7 @@ def _run(home: Home, *words: str) -> None:
         log.write(f"$ agent-evo {' '.join(words)}\n".encode())
         log.flush()
         code = subprocess.run(
-            command, env=_environment(home), cwd=PROJECT, stdout=log, stderr=log, check=False
+            command, env=environment(home), cwd=PROJECT, stdout=log, stderr=log, check=False
         ).returncode
     if code:
         raise RoundError(f"agent-evo {' '.join(words)} ended with {code} in {home.path}. Read {home.log}.")
-
-
-def _environment(home: Home) -> dict[str, str]:
-    """This process's variables without settings of other homes; this checkout's code comes first."""
-    ours = {name: text for name, text in os.environ.items() if not name.startswith("AGENT_EVO_")}
-    ours.pop("DAGSTER_HOME", None)
-    paths = [str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {
-        **ours,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "AGENT_EVO_PROJECT": str(PROJECT),
-        "AGENT_EVO_HOME": str(home.path),
-        "AGENT_EVO_POLICY": ARMS[home.arm].policy,
-    }

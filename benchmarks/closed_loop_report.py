@@ -11,6 +11,9 @@ from benchmarks.closed_loop_figures import (
     advantage,
     change,
     change_over_seeds,
+    fresh_advantage,
+    fresh_change,
+    fresh_change_over_seeds,
     goals,
     of_arm,
 )
@@ -43,13 +46,17 @@ def json_line(trials: Sequence[Trial], code: str) -> str:
 def _trial_lines(trials: Sequence[Trial]) -> list[str]:
     rounds = len(trials[0].settings)
     heads = "".join(f"{name:>7}" for name in ("start", *(f"r{number}" for number in range(1, rounds + 1))))
+    last = f"to r{rounds}"
+    differences = "".join(f"{name:24}" for name in (f"r1 {last}", f"start {last}", f"fresh, r1 {last}"))
     lines = [
         f"sampled accuracy on {len(trials[0].tasks)} held-out tasks; 95 % intervals over tasks",
-        f"{'arm':7}{'seed':>5}{heads}  {f'r1 to r{rounds}':24}{f'start to r{rounds}':24}greedy at the end",
+        f"{'arm':7}{'seed':>5}{heads}  {differences}greedy",
     ]
     for trial in trials:
         means = "".join(f"{_mean(stage):7.3f}" for stage in trial.sampled)
-        differences = f"{_shown(change(trial, 1)):24}{_shown(change(trial, 0)):24}"
+        differences = (
+            f"{_shown(change(trial, 1)):24}{_shown(change(trial, 0)):24}{_shown(fresh_change(trial)):24}"
+        )
         lines.append(f"{trial.arm:7}{trial.seed:5}{means}  {differences}{_mean(trial.greedy[-1]):.3f}")
     return lines
 
@@ -68,13 +75,14 @@ def _patch_lines(trials: Sequence[Trial]) -> list[str]:
 
 
 def _mean_lines(trials: Sequence[Trial], arms: Sequence[str]) -> list[str]:
-    lines = ["over seeds and tasks, 95 % interval"]
+    lines = ["over seeds and tasks, 95 % interval; fresh: each seed on tasks of its own"]
     for arm in arms:
         own = of_arm(trials, arm)
         stages = ", ".join(_shown(accuracy(own, stage), sign="") for stage in range(len(own[0].sampled)))
         lines.append(f"{arm:7} accuracy {stages}; r1 to last {_shown(change_over_seeds(own, 1))}")
-    for name, interval in _differences(trials).items():
-        lines.append(f"gated minus {name} after the last round {_shown(interval)}")
+        lines.append(f"{arm:7} fresh, r1 to last {_shown(fresh_change_over_seeds(own))}")
+    for name, (interval, fresh) in _differences(trials).items():
+        lines.append(f"gated minus {name} after the last round {_shown(interval)}, fresh {_shown(fresh)}")
     return lines
 
 
@@ -89,6 +97,7 @@ def _arm(trials: Sequence[Trial]) -> dict[str, Any]:
         "greedy_accuracy": [_rounded(accuracy(trials, stage, "greedy")) for stage in stages],
         "round_1_to_last": _rounded(change_over_seeds(trials, 1)),
         "start_to_last": _rounded(change_over_seeds(trials, 0)),
+        "fresh_round_1_to_last": _rounded(fresh_change_over_seeds(trials)),
         "seeds": {str(trial.seed): _seed(trial) for trial in trials},
     }
 
@@ -99,6 +108,8 @@ def _seed(trial: Trial) -> dict[str, Any]:
         "greedy_accuracy": [round(_mean(stage), 4) for stage in trial.greedy],
         "round_1_to_last": _rounded(change(trial, 1)),
         "start_to_last": _rounded(change(trial, 0)),
+        "fresh_accuracy": [round(_mean(stage), 4) for stage in trial.fresh],
+        "fresh_round_1_to_last": _rounded(fresh_change(trial)),
         "learning_rates": [settings["learning_rate"] for settings in trial.settings],
         "patches": [_patch(patch, patch in adopted(trial)) for patch in trial.patches],
         "weights_changed": trial.weights_changed,
@@ -117,15 +128,19 @@ def _patch(patch: Judged, trained_with: bool) -> dict[str, Any]:
     }
 
 
-def _differences(trials: Sequence[Trial]) -> dict[str, Interval]:
-    """By arm: what gated has above it after the last round."""
+def _differences(trials: Sequence[Trial]) -> dict[str, tuple[Interval, Interval]]:
+    """By arm: what gated has above it after the last round, and the same on fresh tasks."""
     gated = of_arm(trials, "gated")
     others = {trial.arm for trial in trials} - {"gated"}
-    return {arm: advantage(gated, of_arm(trials, arm)) for arm in sorted(others)} if gated else {}
+    pairs = {arm: (gated, of_arm(trials, arm)) for arm in sorted(others) if gated}
+    return {arm: (advantage(*pair), fresh_advantage(*pair)) for arm, pair in pairs.items()}
 
 
-def _advantages(trials: Sequence[Trial]) -> dict[str, list[float]]:
-    return {arm: _rounded(interval) for arm, interval in _differences(trials).items()}
+def _advantages(trials: Sequence[Trial]) -> dict[str, dict[str, list[float]]]:
+    return {
+        arm: {"rounds": _rounded(interval), "fresh": _rounded(fresh)}
+        for arm, (interval, fresh) in _differences(trials).items()
+    }
 
 
 def _interval_of(patch: Judged) -> Interval:

@@ -12,8 +12,10 @@ from agent_evo_dagster.errors import EvaluationError
 from agent_evo_dagster.evaluation.summary import task_means
 from agent_evo_dagster.rounds.keys import round_key
 from agent_evo_dagster.rounds.runs import train_dir
+from agent_evo_dagster.training.output import read_evaluation
 from agent_evo_dagster.training.policy.checkpoints import EMBEDDED
 from agent_evo_dagster.warehouse import Warehouse
+from benchmarks.closed_loop_fresh import fresh_folder
 
 Number = int | float
 Scores = tuple[tuple[float, ...], ...]  # at the start and after each round: the accuracy of every task
@@ -42,6 +44,7 @@ class Trial:
     tasks: tuple[str, ...]
     sampled: Scores
     greedy: Scores
+    fresh: Scores  # sampled, after round 1 and after the last, on tasks that only this seed is scored on
     settings: tuple[Mapping[str, Number | str], ...]  # what each round trained with
     patches: tuple[Judged, ...]
     checkpoints: tuple[str, ...]  # hash of the folder that the first round started from, and of each round's
@@ -60,6 +63,7 @@ def read_trial(home: Path, arm: str, seed: int, rounds: int) -> Trial:
     stages += [_scores(store.read(("policy_evaluation",), key), "after") for key in keys]
     if any(stage[mode].keys() != stages[0][mode].keys() for stage in stages for mode in stage):
         raise EvaluationError(f"The rounds in {home} were not scored on the same tasks. Run them again.")
+    fresh = read_evaluation(fresh_folder(home))
     runs = [store.read(("training_run",), key).row(0, named=True) for key in keys]
     total, changed = changed_weights(EMBEDDED, train_dir(home / "runs", keys[-1]) / "checkpoint")
     return Trial(
@@ -68,6 +72,7 @@ def read_trial(home: Path, arm: str, seed: int, rounds: int) -> Trial:
         tasks=tuple(stages[0]["sampled"]),
         sampled=tuple(tuple(stage["sampled"].values()) for stage in stages),
         greedy=tuple(tuple(stage["greedy"].values()) for stage in stages),
+        fresh=tuple(tuple(_scores(fresh, policy)["sampled"].values()) for policy in ("before", "after")),
         settings=tuple(_settings(store.read(("training_config",), key)) for key in keys),
         patches=tuple(patch for number, key in enumerate(keys, 1) for patch in _patches(store, number, key)),
         checkpoints=(runs[0]["init_sha256"], *(run["checkpoint_sha256"] for run in runs)),

@@ -11,6 +11,8 @@ from benchmarks.closed_loop_figures import (
     advantage,
     change,
     change_over_seeds,
+    fresh_advantage,
+    fresh_change_over_seeds,
     goals,
 )
 from benchmarks.closed_loop_report import json_line, table
@@ -40,6 +42,20 @@ def test_an_advantage_pairs_the_seeds_that_both_arms_have():
     gated = [trial(seed=seed, solved=(2, 4, 9, 14)) for seed in (0, 1)]
     frozen = [trial("frozen", seed=seed, solved=(2, 4, 6, 8)) for seed in (1, 2)]
     assert advantage(gated, frozen).mean == pytest.approx(0.3)
+
+
+def test_on_fresh_tasks_the_seed_is_the_unit():
+    gated = [trial(seed=seed, fresh=(4, 14 + seed)) for seed in range(3)]
+    frozen = [trial("frozen", seed, fresh=(4, 9)) for seed in range(3)]
+    rise = fresh_change_over_seeds(gated)
+    assert (rise.n, rise.mean) == (3, pytest.approx(0.55))
+    assert 0.45 < rise.low < 0.55 < rise.high < 0.65
+    assert fresh_advantage(gated, frozen).mean == pytest.approx(0.3)
+
+
+def test_a_rise_that_fresh_tasks_do_not_show_misses_the_goal():
+    assert goal([trial()], "accuracy_rises_on_fresh_tasks").met
+    assert not goal([trial(fresh=(9, 9))], "accuracy_rises_on_fresh_tasks").met
 
 
 def test_a_patch_counts_as_trained_with_only_where_the_next_round_has_its_value():
@@ -80,7 +96,7 @@ def test_the_last_line_is_json_and_the_table_shows_each_trial_and_goal():
     assert figures["arms"]["gated"]["seeds"]["0"]["patches"][0]["trained_with"]
     shown = table(trials)
     assert "learning_rate 2e-05 -> 0.0001: +0.100 [+0.050, +0.150], accept, approve" in shown
-    assert shown.count("met   ") == 3
+    assert shown.count("met   ") == 4
     assert "MISSED" not in shown
 
 

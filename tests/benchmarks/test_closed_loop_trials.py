@@ -5,7 +5,7 @@ import pytest
 from agent_evo_dagster.errors import EvaluationError
 from benchmarks import closed_loop_trials
 from benchmarks.closed_loop_trials import changed_weights, read_trial
-from tests.benchmarks.trials import TASKS, evaluation, store_round
+from tests.benchmarks.trials import TASKS, evaluation, store_fresh, store_round
 
 
 @pytest.fixture
@@ -13,6 +13,7 @@ def home(tmp_path, monkeypatch):
     """Two rounds; the first raises the learning rate, and one of two weights moves."""
     store_round(tmp_path, "round-0001", evaluation(2, 5), 2e-5, [1.0, 2.0])
     store_round(tmp_path, "round-0002", evaluation(5, 11), 1e-4, [1.0, 2.5])
+    store_fresh(tmp_path, 6, 12)
     first = tmp_path / "runs" / "round-0001" / "train" / "checkpoint"
     monkeypatch.setattr(closed_loop_trials, "EMBEDDED", first)
     return tmp_path
@@ -23,6 +24,7 @@ def test_a_trial_holds_the_accuracy_of_every_task_at_the_start_and_after_each_ro
     assert trial.tasks == TASKS
     assert [sum(stage) for stage in trial.sampled] == [2, 5, 11]
     assert [sum(stage) for stage in trial.greedy] == [2, 5, 11]
+    assert [sum(stage) for stage in trial.fresh] == [6, 12]
     assert trial.checkpoints == ("base", "weights of round-0001", "weights of round-0002")
     assert (trial.weights, trial.weights_changed) == (2, 1)
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
+from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 from agent_evo_dagster.warehouse import Warehouse
+from benchmarks.closed_loop_fresh import fresh_folder
 from benchmarks.closed_loop_trials import Judged, Trial
 
 TASKS = tuple(f"t{number:02d}" for number in range(20))
@@ -24,6 +26,7 @@ def trial(
     seed: int = 0,
     *,
     solved: Sequence[int] = (2, 4, 9, 14),
+    fresh: Sequence[int] = (5, 13),
     settings: Sequence[Mapping[str, float | str]] = (SLOW, FAST, FAST),
     patches: Sequence[Judged] = (RAISED,),
     checkpoints: Sequence[str] = ("base", "one", "two", "three"),
@@ -37,6 +40,7 @@ def trial(
         TASKS,
         stages,
         stages,
+        tuple(right(count) for count in fresh),
         tuple(settings),
         tuple(patches),
         tuple(checkpoints),
@@ -55,6 +59,15 @@ def evaluation(before: int, after: int, tasks: Sequence[str] = TASKS) -> pl.Data
     ]
     columns = ["policy", "seed", "mode", "task_id", "sample", "reward", "correct"]
     return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+def store_fresh(home: Path, before: int, after: int) -> None:
+    """The scores on tasks of the seed's own, as the worker writes them."""
+    rows = evaluation(before, after).with_columns(finish=pl.lit("stop"), turns=1, tokens=10)
+    fresh_folder(home).mkdir()
+    rows.cast(EVALUATION_SCHEMA).select(*EVALUATION_SCHEMA).write_parquet(
+        fresh_folder(home) / "evaluation.parquet"
+    )
 
 
 def store_round(
