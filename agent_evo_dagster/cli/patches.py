@@ -99,7 +99,10 @@ def _tell_torn(ledger: Ledger) -> None:
 
 
 def _table(found: list[Review]) -> Table:
-    table = Table("patch", "round", "skill", "change", "gate", "status", "by")
+    table = Table()
+    table.add_column("patch", no_wrap=True, min_width=18)  # an id is typed again: it is never cut
+    for name in ("round", "skill", "change", "gate", "status", "by"):
+        table.add_column(name, overflow="fold")
     for review in found:
         evidence, decision = review.evidence, review.decision
         table.add_row(

@@ -81,6 +81,12 @@ def test_list_shows_every_patch_with_verdict_and_status(home, ledger):
     assert re.search(r"round-0002.*not judged.*proposed", two)
 
 
+def test_list_never_cuts_an_id_however_narrow_the_terminal(home, ledger, monkeypatch):
+    patch_id = a_round(home, ledger, rows=good())
+    monkeypatch.setenv("COLUMNS", "60")
+    assert patch_id in run("list").output
+
+
 def test_show_has_diff_evidence_and_both_commands(home, ledger):
     patch_id = a_round(home, ledger, rows=good())
     output = run("show", patch_id).output
