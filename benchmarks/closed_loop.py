@@ -2,7 +2,7 @@
 
 `python -m benchmarks.closed_loop [--seeds 0-4] [--arms gated,frozen,zero] [--home DIR] [--jobs 2]` runs the
 commands that a person types, each arm and seed in a home of its own, and reads what the rounds stored. A home
-that has its rounds is not run again. Exit code 1: a goal was missed. Takes about half an hour on two cores.
+that has its rounds is not run again. Exit code 1: a goal was missed. Takes about an hour on two busy cores.
 """
 
 import argparse
