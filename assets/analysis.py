@@ -18,6 +18,24 @@ from resources.rounds import RoundsResource
 from resources.warehouse import WarehouseResource
 
 GROUP = "analysis"
+# The assets that the report tells of.
+TOLD = (
+    "trajectories",
+    "segments",
+    "quarantined_lines",
+    "capture_coverage",
+    "session_findings",
+    "training_findings",
+    "training_config",
+    "training_run",
+    "training_metrics",
+    "rollout_trajectories",
+    "policy_evaluation",
+    "skill_patches",
+    "patch_evaluation",
+    "patch_decisions",
+    "skill_versions",
+)
 SHOWN = ["origin", "kind", "severity", "summary", "count", "target_skill", "confidence"]
 
 
@@ -58,61 +76,30 @@ def training_findings(
     owners=[OWNER],
     kinds={"markdown", "html"},
     partitions_def=EVOLUTION_ROUNDS,
+    ins={name: dg.AssetIn() for name in TOLD},
     description="The round for a lead who has a minute: one HTML file and its Markdown.",
 )
-def analysis_report(  # one input per thing that the report tells
+def analysis_report(
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
     warehouse: WarehouseResource,
-    trajectories: pl.DataFrame,
-    segments: pl.DataFrame,
-    quarantined_lines: pl.DataFrame,
-    capture_coverage: pl.DataFrame,
-    session_findings: pl.DataFrame,
-    training_findings: pl.DataFrame,
-    training_config: pl.DataFrame,
-    training_run: pl.DataFrame,
-    training_metrics: pl.DataFrame,
-    rollout_trajectories: pl.DataFrame,
-    policy_evaluation: pl.DataFrame,
-    skill_patches: pl.DataFrame,
-    patch_evaluation: pl.DataFrame,
-    patch_decisions: pl.DataFrame,
-    skill_versions: pl.DataFrame,
+    **frames: pl.DataFrame,
 ) -> dg.MaterializeResult[pl.DataFrame]:
     """Write the report of the round."""
     manifest = rounds.manifest(context)
-    frames = {
-        "trajectories": trajectories,
-        "segments": segments,
-        "quarantined_lines": quarantined_lines,
-        "capture_coverage": capture_coverage,
-        "session_findings": session_findings,
-        "training_findings": training_findings,
-        "training_config": training_config,
-        "training_run": training_run,
-        "training_metrics": training_metrics,
-        "rollout_trajectories": rollout_trajectories,
-        "policy_evaluation": policy_evaluation,
-        "skill_patches": skill_patches,
-        "patch_evaluation": patch_evaluation,
-        "patch_decisions": patch_decisions,
-        "skill_versions": skill_versions,
-    }
     trend = earlier_trend(rounds.store(), warehouse.store(), manifest.key)
     report = render_report(gather(manifest, trend, frames))
     folder = rounds.path("reports", manifest.key)
     write_atomic(folder / "report.md", report.markdown.encode())
     write_atomic(folder / "report.html", report.html.encode())
     path = rounds.relative(folder / "report.html")
+    plots = "\n\n".join(picture(png, name) for name, png in report.figures.items())
     return dg.MaterializeResult(
         value=pl.DataFrame({"path": [path], "markdown": [report.markdown]}),
         metadata={
             "html": dg.MetadataValue.path(folder / "report.html"),
             "markdown": dg.MetadataValue.md(report.markdown),
-            "plots": dg.MetadataValue.md(
-                "\n\n".join(picture(png, name) for name, png in report.figures.items())
-            ),
+            "plots": dg.MetadataValue.md(plots),
         },
     )
 

@@ -109,22 +109,20 @@ def patch_evaluation(
         facts={name: probe.facts for name, probe in probes.items()},
         proposing=set(rollout_trajectories["task_id"]),
     )
+    yield _judged(frame, wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
+
+
+def _judged(frame: pl.DataFrame, *, wall_seconds: float) -> dg.MaterializeResult[pl.DataFrame]:
     refused = frame.filter(pl.col("verdict") != "accept")
-    yield dg.MaterializeResult(
+    problems = [f"{patch}: {verdict}" for patch, verdict in refused.select("patch_id", "verdict").iter_rows()]
+    return dg.MaterializeResult(
         value=frame,
         metadata={
             **numbers({"judged": frame.height, "accepted": frame.height - refused.height}),
-            **numbers({"wall_seconds": sum(probe.wall_seconds for probe in probes.values())}),
-            **numbers({"difference": frame["difference"].mean()}),
+            **numbers({"wall_seconds": wall_seconds, "difference": frame["difference"].mean()}),
             "verdicts": table(frame, JUDGED),
         },
-        check_results=[
-            check(
-                "gate_verdict",
-                [f"{p}: {v}" for p, v in refused.select("patch_id", "verdict").iter_rows()],
-                warn=True,
-            )
-        ],
+        check_results=[check("gate_verdict", problems, warn=True)],
     )
 
 
