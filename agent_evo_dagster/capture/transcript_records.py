@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, dump, parse, text_of
 from agent_evo_dagster.capture.records import Place, identity
-from agent_evo_dagster.capture.types import Event, Layer, Source
+from agent_evo_dagster.capture.types import Event, Source, bare_event
 
 Fields = Mapping[str, object]
 
@@ -189,27 +189,15 @@ class _Line:
             session = self.place.stem
             derived.append("session_id")
         self.made += 1
-        return Event(
-            event_id=identity(b"%b#%d" % (self.content, self.made)),
-            session_id=session,
-            layer=Layer.UNKNOWN.value,
+        name = identity(b"%b#%d" % (self.content, self.made))
+        at, place = at_of(get("timestamp")), self.place
+        event = bare_event(name, session, kind, at, Source.TRANSCRIPT, place.file, place.offset)
+        return event._replace(
             agent_id=text_of(get("agentId")),
-            agent_type=None,
             prompt_id=text_of(get("promptId")),
-            kind=kind,
-            at=at_of(get("timestamp")),
-            tool_name=None,
-            tool_use_id=None,
-            tool_input=None,
-            tool_response=None,
-            error=None,
-            duration_ms=None,
             text=text,
             extra=dump(extra),
             derived=derived,
-            source=Source.TRANSCRIPT.value,
-            source_file=self.place.file,
-            source_offset=self.place.offset,
         )
 
 

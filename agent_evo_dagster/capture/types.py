@@ -56,6 +56,34 @@ class Event(NamedTuple):
     source_offset: int
 
 
+def bare_event(  # noqa: PLR0917 (what every event has, in the order of its columns)
+    event_id: str, session_id: str, kind: str, at: int, source: Source, source_file: str, source_offset: int
+) -> Event:
+    """An event of which no more is known yet than what every event has; the rest is null."""
+    return Event(
+        event_id=event_id,
+        session_id=session_id,
+        layer=Layer.UNKNOWN.value,
+        agent_id=None,
+        agent_type=None,
+        prompt_id=None,
+        kind=kind,
+        at=at,
+        tool_name=None,
+        tool_use_id=None,
+        tool_input=None,
+        tool_response=None,
+        error=None,
+        duration_ms=None,
+        text=None,
+        extra=None,
+        derived=[],
+        source=source.value,
+        source_file=source_file,
+        source_offset=source_offset,
+    )
+
+
 _EVENT_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "event_id": pl.String,
     "session_id": pl.String,

@@ -22,7 +22,7 @@ from agent_evo_dagster.capture.read import verified_bytes
 from agent_evo_dagster.capture.records import identity
 from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
 from agent_evo_dagster.capture.sources.protocol import Reading
-from agent_evo_dagster.capture.types import QUARANTINE_SCHEMA, Event, FileSlice, Layer, Source
+from agent_evo_dagster.capture.types import QUARANTINE_SCHEMA, Event, FileSlice, Source, bare_event
 from agent_evo_dagster.errors import CaptureError
 
 FOLDER = "atif"
@@ -156,27 +156,15 @@ class _Document:
         self.made += 1
         self.at += 1  # what one step holds keeps its order
         origin = f"{self.file}\0{self.path}\0{self.made}\0{dump(dict(extra))}"
-        return Event(
-            event_id=identity(origin.encode()),
-            session_id=self.session,
-            layer=Layer.UNKNOWN.value,
+        event = bare_event(
+            identity(origin.encode()), self.session, kind, self.at, Source.ATIF, self.file, self.made
+        )
+        return event._replace(
             agent_id=self.agent,
             agent_type=self.trajectory.agent.name if self.path else None,
-            prompt_id=None,
-            kind=kind,
-            at=self.at,
-            tool_name=None,
-            tool_use_id=None,
-            tool_input=None,
-            tool_response=None,
-            error=None,
-            duration_ms=None,
             text=text,
             extra=dump(dict(extra)) if extra else None,
             derived=[] if self.timed else ["at"],
-            source=Source.ATIF.value,
-            source_file=self.file,
-            source_offset=self.made,
         )
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from agent_evo_dagster.capture.fields import dump, parse, text_of
 from agent_evo_dagster.capture.frames import event_frame
 from agent_evo_dagster.capture.records import identity
-from agent_evo_dagster.capture.types import Event, Layer, Source
+from agent_evo_dagster.capture.types import Event, Source, bare_event
 from agent_evo_dagster.errors import CaptureError
 
 # The columns of training's frame that are told; token ids and their probabilities stay there.
@@ -100,25 +100,9 @@ class _Rollout:
     def _event(self, kind: str, *, text: str | None = None, extra: str | None = None) -> Event:
         self.made += 1
         place = self.number * 10**6 + self.made
-        return Event(
-            event_id=identity(f"{self.run}\0{self.number}\0{self.made}\0{kind}\0{text}\0{extra}".encode()),
-            session_id=f"rollout-{self.run}-{self.number}",
-            layer=Layer.UNKNOWN.value,
-            agent_id=None,
-            agent_type=None,
-            prompt_id=text_of(self.row["task_id"]),
-            kind=kind,
-            at=_START + place,
-            tool_name=None,
-            tool_use_id=None,
-            tool_input=None,
-            tool_response=None,
-            error=None,
-            duration_ms=None,
-            text=text,
-            extra=extra,
-            derived=["at"],
-            source=Source.ROLLOUT.value,
-            source_file=f"rollouts/{self.run}",
-            source_offset=place,
+        origin = f"{self.run}\0{self.number}\0{self.made}\0{kind}\0{text}\0{extra}"
+        session, file = f"rollout-{self.run}-{self.number}", f"rollouts/{self.run}"
+        event = bare_event(
+            identity(origin.encode()), session, kind, _START + place, Source.ROLLOUT, file, place
         )
+        return event._replace(prompt_id=text_of(self.row["task_id"]), text=text, extra=extra, derived=["at"])
