@@ -34,36 +34,28 @@ def hook_event_files(spool: SpoolResource) -> Observations:
     )
 
 
+def _out(description: str) -> dg.AssetOut:
+    return dg.AssetOut(
+        is_required=False,
+        description=description,
+        group_name=GROUP,
+        owners=[OWNER],
+        kinds={"polars", "parquet"},
+    )
+
+
 @dg.multi_asset(
     name="read_spool",
     outs={
-        "hook_events": dg.AssetOut(
-            is_required=False,
-            description="What happened in the sessions of this round, redacted; one row per event.",
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"polars", "parquet"},
+        "hook_events": _out("What happened in the sessions of this round, redacted; one row per event."),
+        "quarantined_lines": _out(
+            "Lines of the round's slice that are no events, with the reason. Nothing is dropped."
         ),
-        "quarantined_lines": dg.AssetOut(
-            is_required=False,
-            description="Lines of the round's slice that are no events, with the reason. Nothing is dropped.",
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"polars", "parquet"},
+        "capture_coverage": _out(
+            "Calls that hooks and transcripts tell of: both, only one; one row per session."
         ),
-        "capture_coverage": dg.AssetOut(
-            is_required=False,
-            description="Calls that hooks and transcripts tell of: both, only one; one row per session.",
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"polars", "parquet"},
-        ),
-        "token_usage": dg.AssetOut(
-            is_required=False,
-            description="Tokens that the model took, from transcripts; one row per message, counted once.",
-            group_name=GROUP,
-            owners=[OWNER],
-            kinds={"polars", "parquet"},
+        "token_usage": _out(
+            "Tokens that the model took, from transcripts; one row per message, counted once."
         ),
     },
     can_subset=True,
