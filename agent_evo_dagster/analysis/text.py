@@ -38,12 +38,12 @@ def number(value: float | int | str | None, digits: int = 3) -> str:
 
 def signed(value: float | None, digits: int = 2) -> str:
     """A difference with its sign and fixed decimals: `+0.12`."""
-    return "n/a" if value is None or not math.isfinite(value) else f"{value:+.{digits}f}"
+    return "n/a" if value is None or not math.isfinite(value) else f"{value:+z.{digits}f}"
 
 
 def fixed(value: float | None, digits: int = 2) -> str:
     """A figure with fixed decimals: `0.52`."""
-    return "n/a" if value is None or not math.isfinite(value) else f"{value:.{digits}f}"
+    return "n/a" if value is None or not math.isfinite(value) else f"{value:z.{digits}f}"
 
 
 def duration(seconds: float) -> str:

@@ -41,3 +41,7 @@ def test_durations_are_for_people(seconds, shown):
 def test_counts_agree_with_their_noun():
     assert (plural(1, "call"), plural(0, "call")) == ("1 call", "0 calls")
     assert (times(1), times(3)) == ("once", "3 times")
+
+
+def test_nothing_is_no_loss() -> None:
+    assert (signed(-0.0001), fixed(-0.0001)) == ("+0.00", "0.00")
