@@ -43,6 +43,7 @@ def test_a_rollout_is_a_session_with_its_calls() -> None:
     assert json.loads(first["tool_response"].drop_nulls()[0]) == {"content": "3", "outcome_told": False}
     assert json.loads(first["extra"].drop_nulls()[0])["reward"] == 1.0
     assert events["source"].unique().to_list() == ["rollout"]
+    assert events["layer"].unique().to_list() == ["unknown"]  # no skill tells what a rollout works on
     calls = build_trajectories(events).filter(kind="tool_call")
     assert calls.select("tool_input", "outcome").rows() == [('{"expression":"1+2"}', "unknown")]
 
