@@ -36,6 +36,22 @@ class Slot:
         self.prompt_ids = renderer.prompt(episode.opening())
         self.finish: Finish | None = None
 
+    @property
+    def context(self) -> list[int]:
+        """All ids so far, prompt included: what the policy continues."""
+        return [*self.prompt_ids, *(token.id for token in self._tokens)]
+
+    @property
+    def room(self) -> int:
+        """Tokens that the policy may still sample in this turn."""
+        left = self._limits.max_completion_length - len(self._tokens)
+        return min(self._limits.max_new_tokens - len(self._turn), left)
+
+    @property
+    def forcing(self) -> bool:
+        """Whether the environment's tokens come next."""
+        return bool(self._forced)
+
     def feed(self, token: int, logprob: float) -> int:
         """Take the next token: the forced one where there is one, else `token`. Returns the one taken."""
         if self._forced:
