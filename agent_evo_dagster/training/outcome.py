@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.training.hardware import hardware
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
 PACKAGES = ("agent-evo-dagster", "torch", "transformers", "trl", "tokenizers", "polars")
@@ -64,6 +65,7 @@ def write_result(request: WorkerRequest, outcome: Outcome, began: float) -> None
         checkpoint_sha256=outcome.checkpoint_sha256,
         init_sha256=outcome.init_sha256,
         packages={"python": platform.python_version(), **_versions()},
+        hardware=hardware(),
         peak_memory_bytes=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         wall_seconds=time.monotonic() - began,
         cpu_seconds=usage.ru_utime + usage.ru_stime,

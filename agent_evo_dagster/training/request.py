@@ -58,6 +58,7 @@ class WorkerResult(BaseModel):
     init_sha256: str
     stopped_early: str | None = None
     packages: dict[str, str] = Field(description="Versions of what computed it.")
+    hardware: dict[str, str] = Field({}, description="What decides how numbers are rounded there.")
     peak_memory_bytes: int
     wall_seconds: float
     cpu_seconds: float
