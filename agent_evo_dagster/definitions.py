@@ -86,7 +86,7 @@ def build_defs(
         ],
         jobs=build_jobs(),
         schedules=[build_nightly(chosen, TEMPLATE)],
-        sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen)],
+        sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen, TEMPLATE)],
         loggers={"console": round_console()},
         resources={**build_resources(chosen), **(resource_overrides or {})},
         executor=dg.in_process_executor if chosen.executor == "in_process" else dg.multiprocess_executor,

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from agent_evo_dagster.patches.frames import patches_from_frame
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.adoption import adopt_approved
 from agent_evo_dagster.rounds.packaging import freeze_round
+from agent_evo_dagster.rounds.provenance import Source, sources_of
 from agent_evo_dagster.rounds.status import RoundStatus
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_all
@@ -32,6 +34,7 @@ _VERSION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "patches": pl.List(pl.String),
 }
 VERSIONS = pl.Schema(_VERSION_COLUMNS)
+_READS = ("skill_patches", "patch_decisions", "session_findings", "training_findings", "segments")
 COMPILED = pl.Schema({"sha256": pl.String, "text": pl.String})
 
 
@@ -64,7 +67,7 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
         name="compiled_skills",
         can_subset=True,
         outs={**outs, "skill_versions": versions},
-        ins={"skill_patches": dg.AssetIn(), "patch_decisions": dg.AssetIn()},
+        ins={name: dg.AssetIn() for name in _READS},
         deps=[skill_bank_source],
         partitions_def=EVOLUTION_ROUNDS,
         check_specs=[
@@ -77,6 +80,9 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
         skill_bank: SkillBankResource,
         skill_patches: pl.DataFrame,
         patch_decisions: pl.DataFrame,
+        session_findings: pl.DataFrame,
+        training_findings: pl.DataFrame,
+        segments: pl.DataFrame,
     ) -> Results:
         """Compile the skills of the round, and adopt what is approved and was never adopted."""
         manifest = rounds.manifest(context)
@@ -87,7 +93,9 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
         )
         before = {skill.name: skill.text for skill in compile_all(then)}
         after = compile_all(then, extra=adoption.approved)
-        results = [_compiled(skill, before[skill.name], adoption.approved) for skill in after]
+        findings = pl.concat([session_findings, training_findings])
+        chains = {patch.id: sources_of(patch, findings, segments) for patch in adoption.approved}
+        results = [_compiled(skill, before[skill.name], adoption.approved, chains) for skill in after]
         results.append(_versions(then, after, adoption.approved, adopted=len(adoption.adopted)))
         yield from asked(context, results)
 
@@ -116,7 +124,10 @@ def output_name(ref: SkillRef) -> str:
 
 
 def _compiled(
-    skill: CompiledSkill, before: str, approved: tuple[Patch, ...]
+    skill: CompiledSkill,
+    before: str,
+    approved: tuple[Patch, ...],
+    chains: Mapping[str, list[Source]],
 ) -> dg.MaterializeResult[pl.DataFrame]:
     key = dg.AssetKey(["skills", skill.group, skill.name])
     patches = [patch for patch in approved if patch.skill == skill.name]
@@ -124,7 +135,10 @@ def _compiled(
         before.splitlines(), skill.text.splitlines(), "before", "after", lineterm="", n=2
     )
     problems = [] if parse_document(skill.text, origin=skill.name).sections() or skill.text else ["empty"]
-    chain = [{"patch": p.id, "findings": list(p.findings), "round": p.source_round} for p in patches]
+    chain = [
+        {"patch": p.id, "round": p.source_round, "from": [source.as_json() for source in chains[p.id]]}
+        for p in patches
+    ]
     return dg.MaterializeResult(
         asset_key=key,
         value=pl.DataFrame([(skill.sha256, skill.text)], schema=COMPILED, orient="row"),

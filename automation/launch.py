@@ -4,7 +4,7 @@ import sys
 
 import dagster as dg
 
-from agent_evo_dagster.definitions import defs, project_settings
+from agent_evo_dagster.definitions import TEMPLATE, defs, project_settings
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.training.orphan import exit_with_parent
 from assets.partitions import EVOLUTION_ROUNDS
@@ -17,14 +17,16 @@ from automation.abandoned import (
     wait_for_slot,
 )
 from automation.jobs import TRAINS
+from automation.observing import observe_bank
 
 POOL = "training"
 WAIT_LIMIT = 1800.0  # seconds for another training to end; a slot may also never be given back
 
 
 def register(key: str) -> None:
-    """Tell the Dagster instance of the round."""
+    """Tell the Dagster instance of the round, and of the bank as it is now."""
     with dg.DagsterInstance.get() as instance:
+        observe_bank(instance, project_settings(), TEMPLATE)
         instance.add_dynamic_partitions(str(EVOLUTION_ROUNDS.name), [key])
 
 

@@ -10,6 +10,7 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
 from automation.jobs import EVOLUTION_ROUND
+from automation.observing import observe_bank
 from automation.unstarted import unstarted
 
 
@@ -26,6 +27,7 @@ def build_nightly(settings: Settings, template: Path) -> dg.ScheduleDefinition:
     def nightly_round(
         context: dg.ScheduleEvaluationContext,
     ) -> list[dg.RunRequest] | dg.SkipReason:
+        observe_bank(context.instance, settings, template)
         keys = unstarted(context.instance, RoundStore(settings.rounds), "schedule")
         try:
             keys.append(open_round(settings, template, RoundRequest(opened_by="schedule")).key)

@@ -15,6 +15,7 @@ from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
 from automation.abandoned import UNFINISHED
 from automation.jobs import ADOPT, EVOLUTION_ROUND
+from automation.observing import observe_bank
 from automation.unstarted import unstarted
 
 
@@ -28,6 +29,7 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
         description=f"Opens a round when {enough} finished sessions are new in the spool.",
     )
     def new_sessions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        observe_bank(context.instance, settings, template)
         store = RoundStore(settings.rounds)
         keys = unstarted(context.instance, store, "sensor")
         if not keys:
@@ -45,8 +47,8 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
     return new_sessions
 
 
-def build_decision_sensor(settings: Settings) -> dg.SensorDefinition:
-    """A sensor that compiles what a person approved."""
+def build_decision_sensor(settings: Settings, template: Path) -> dg.SensorDefinition:
+    """A sensor that compiles what a person approved, and sees when the bank was edited."""
 
     @dg.sensor(
         name="new_decisions",
@@ -55,6 +57,7 @@ def build_decision_sensor(settings: Settings) -> dg.SensorDefinition:
         description="Compiles the skills of a round after a person approved one of its patches.",
     )
     def new_decisions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        observe_bank(context.instance, settings, template)
         waiting = not_adopted(ledger_of(settings.bank_path))
         due = [item for item in waiting if item.round and not _in_progress(context.instance, item.round)]
         if not due:

@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import Iterator
 
+import dagster as dg
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -70,6 +71,22 @@ def test_a_round_that_moves_on_after_it_was_frozen_completes_beside_the_frozen_p
     assert graph.frame("skill_packages", key)["package"].to_list() == [name]
     assert sorted(path.name for path in frozen.parent.iterdir()) == [key, f"{key}.2"]
     assert bytes_of(frozen) == before
+
+
+def test_a_skill_tells_where_its_new_patch_comes_from(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    result = graph.run(key, "adopt")
+    made = {e.asset_key: e.materialization for e in result.get_asset_materialization_events()}
+    compiled = made[dg.AssetKey(["skills", "rllm", CONFIG])]
+    (chain,) = compiled.metadata["comes_from"].data
+    assert (chain["patch"], chain["round"]) == (patch, key)
+    found = graph.frame("training_findings", key)["finding_id"]
+    assert [item["finding"] for item in chain["from"]] and chain["from"][0]["finding"] in found
+    assert chain["from"][0]["first"][0]["evidence"]
+    assert "learning_rate" in compiled.metadata["diff"].md_str
+    sha256 = graph.frame(f"skills/rllm/{CONFIG}", key)["sha256"][0]
+    assert compiled.tags["dagster/data_version"] == sha256
 
 
 def test_a_rejected_patch_is_never_compiled_nor_proposed_again(waiting):

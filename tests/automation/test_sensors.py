@@ -202,7 +202,7 @@ def decided(home: Home, *, key: str = "round-0001", patch: str = "p-1") -> Decis
 
 def test_each_approval_asks_for_one_run_of_its_round(home):
     record = decided(home)
-    sensor = build_decision_sensor(home.settings)
+    sensor = build_decision_sensor(home.settings, TEMPLATE)
     first, second = home.tick(sensor), home.tick(sensor)
     assert sensor.job_name == ADOPT
     assert [(r.run_key, r.partition_key) for r in first.run_requests] == [(record.hash, "round-0001")]
@@ -213,7 +213,7 @@ def test_each_approval_asks_for_one_run_of_its_round(home):
 def test_an_adopted_patch_asks_for_nothing(home):
     record = decided(home)
     ledger_of(home.settings.bank_path).record_adoption(record, {}, at=datetime.now(UTC))
-    assert isinstance(home.tick(build_decision_sensor(home.settings)), dg.SkipReason)
+    assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 
 
 def test_a_rejection_asks_for_nothing(home):
@@ -221,17 +221,17 @@ def test_a_rejection_asks_for_nothing(home):
     ledger = ledger_of(home.settings.bank_path)
     ledger.record_adoption(ledger.decision("p-1"), {}, at=datetime.now(UTC))
     ledger.decide(record)
-    assert isinstance(home.tick(build_decision_sensor(home.settings)), dg.SkipReason)
+    assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 
 
 def test_a_round_that_is_being_run_compiles_its_own_approvals(home):
     decided(home)
     home.run_of("round-0001", dg.DagsterRunStatus.STARTED)
-    assert isinstance(home.tick(build_decision_sensor(home.settings)), dg.SkipReason)
+    assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 
 
 def test_no_decision_yet_asks_for_nothing(home):
-    assert isinstance(home.tick(build_decision_sensor(home.settings)), dg.SkipReason)
+    assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 
 
 @pytest.fixture
@@ -253,7 +253,10 @@ def night(home: Home) -> list[str] | dg.SkipReason:
 
 def test_nothing_runs_by_itself_until_it_is_switched_on(home):
     assert build_nightly(home.settings, TEMPLATE).default_status is dg.DefaultScheduleStatus.STOPPED
-    for sensor in (build_spool_sensor(home.settings, TEMPLATE), build_decision_sensor(home.settings)):
+    for sensor in (
+        build_spool_sensor(home.settings, TEMPLATE),
+        build_decision_sensor(home.settings, TEMPLATE),
+    ):
         assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
 
 
