@@ -66,6 +66,10 @@ class WorkerError(TrainingError, RuntimeError):
     """A worker process that failed: carries its exit code and the tail of what it wrote."""
 
 
+class InferenceError(TrainingError, RuntimeError):
+    """An inference server that cannot be reached or started, or that answers what cannot be used."""
+
+
 class EvaluationError(AgentEvoError, ValueError):
     """Scores that cannot be compared."""
 
