@@ -2,12 +2,10 @@
 
 import polars as pl
 
+from agent_evo_dagster.training.engines import Engine
 from agent_evo_dagster.training.environments.types import Environment
-from agent_evo_dagster.training.policy.checkpoints import Policy
 from agent_evo_dagster.training.request import EvaluationSpec
-from agent_evo_dagster.training.rollout.engine import roll_out
 from agent_evo_dagster.training.rollout.frames import Scored
-from agent_evo_dagster.training.rollout.render import ChatRenderer
 from agent_evo_dagster.training.rollout.types import Sampling, Tick
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 
@@ -15,17 +13,16 @@ TEMPERATURE = 1.0  # of sampled rollouts: a run that trains at another one is me
 
 
 def evaluate(
-    policy: Policy, environment: Environment, spec: EvaluationSpec, *, name: str, seed: int, tick: Tick
+    engine: Engine, environment: Environment, spec: EvaluationSpec, *, name: str, seed: int, tick: Tick
 ) -> pl.DataFrame:
     """Rows of EVALUATION_SCHEMA, labelled `name` and `seed`. All policies meet the same tasks and luck."""
     tasks = environment.tasks(spec.split, spec.tasks, spec.seed)
     modes = [("sampled", spec.samples, TEMPERATURE)] + [("greedy", 1, 0.0)] * spec.greedy
-    renderer = ChatRenderer(policy.tokenizer)
     frames = []
     for mode, samples, temperature in modes:
         episodes = [environment.episode(task) for task in tasks for _ in range(samples)]
         sampling = Sampling(temperature, spec.seed)
-        trajectories = roll_out(policy.model, renderer, episodes, environment.limits, sampling, tick=tick)
+        trajectories = engine.attempt(episodes, environment.limits, sampling, tick=tick)
         rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]
         rows = [_row(rollout, at % samples) for at, rollout in enumerate(rollouts)]
         labels = {"policy": name, "seed": seed, "mode": mode}

@@ -1,5 +1,6 @@
 """The jobs of a worker: train, evaluate, probe. Each reads a request and writes below its run folder."""
 
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -7,7 +8,7 @@ import polars as pl
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.files import sha256_tree
 from agent_evo_dagster.training.backends.hf import train
-from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.engine_choice import evaluation_engines, training_engine
 from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.evaluate import evaluate
@@ -58,7 +59,8 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     reporter.phase("load")
     policy = load_policy(request.init_checkpoint)
     reporter.phase("train")
-    trained = train(policy, request.config, _environment(), reporter)
+    with training_engine(request, policy, reporter.tick) as engine:
+        trained = train(policy, request.config, _environment(), reporter, engine)
     reporter.phase("save")
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = save_checkpoint(policy.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
@@ -68,10 +70,11 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
 def _evaluate(request: WorkerRequest, spec: EvaluationSpec, reporter: RunReporter) -> Outcome:
     frames, environment = [], _environment()
     before, after = request.init_checkpoint, request.checkpoint
-    for name, folder in (("before", before), ("after", after)):
-        reporter.phase(f"evaluate {name}")
-        policy = load_policy(folder)
-        frames.append(evaluate(policy, environment, spec, name=name, seed=spec.seed, tick=reporter.tick))
+    reporter.phase("load")
+    with closing(evaluation_engines(request, (before, after), reporter.tick)) as engines:
+        for name, engine in zip(("before", "after"), engines, strict=True):
+            reporter.phase(f"evaluate {name}")
+            frames.append(evaluate(engine, environment, spec, name=name, seed=spec.seed, tick=reporter.tick))
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
     return Outcome(0, _sha256(before), _sha256(after))
 
@@ -82,18 +85,19 @@ def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, repor
         for name, config in (("baseline", request.config), ("candidate", probe.candidate)):
             reporter.phase(f"probe {name} seed {seed}")
             arm = config.model_copy(update={"seed": seed, "max_steps": probe.steps})
-            frames.append(_arm(request.init_checkpoint, arm, spec, name, reporter))
+            frames.append(_arm(request.model_copy(update={"config": arm}), spec, name, reporter))
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
     return Outcome(probe.steps, _sha256(request.init_checkpoint), None)
 
 
-def _arm(
-    init: Path | None, config: TrainingConfig, spec: EvaluationSpec, name: str, reporter: RunReporter
-) -> pl.DataFrame:
+def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter) -> pl.DataFrame:
     """Train one arm and evaluate it."""
-    policy, environment = load_policy(init), _environment()
-    train(policy, config, environment, Unfiled(reporter))
-    return evaluate(policy, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
+    config, environment = request.config, _environment()
+    policy = load_policy(request.init_checkpoint)
+    with training_engine(request, policy, reporter.tick) as engine:
+        train(policy, config, environment, Unfiled(reporter), engine)
+        engine.update(policy.model)
+        return evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
 
 
 def _sha256(folder: Path | None) -> str:

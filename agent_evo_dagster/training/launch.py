@@ -19,6 +19,7 @@ from pydantic import ValidationError
 from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.files import replace_tree, write_atomic
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
+from agent_evo_dagster.training.logs import tail_of
 from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.process_group import describe_exit, process_group, process_lives
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
@@ -28,8 +29,6 @@ REQUEST_FILE = "REQUEST.json"
 RESULT_FILE = "result.json"
 LOG_FILE = "worker.log"
 POLL_SECONDS = 0.2
-TAIL_LINES = 30
-TAIL_BYTES = 32_768
 
 
 def run_worker(
@@ -179,18 +178,10 @@ class _Watch:
             f"in phase {self.last.phase!r}, step {self.last.step}" if self.last else "before its first phase"
         )
         log = self.run_dir / LOG_FILE
-        tail = _tail(log) or "(empty)"
+        tail = tail_of(log) or "(empty)"
         return WorkerError(
             f"The training worker {what} {where}. {advice}\nLog: {log}; its last lines:\n{tail}"
         )
-
-
-def _tail(log: Path) -> str:
-    with log.open("rb") as stream:
-        stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, stream.tell() - TAIL_BYTES))
-        lines = stream.read().decode(errors="replace").splitlines()
-    return "\n".join(f"  | {line}" for line in lines[-TAIL_LINES:])
 
 
 def _result(request: WorkerRequest, watch: _Watch, code: int) -> WorkerResult:

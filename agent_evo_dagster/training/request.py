@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.deployment import Deployment
 from agent_evo_dagster.training.types import Job
 
 
@@ -45,6 +46,7 @@ class WorkerRequest(BaseModel):
     checkpoint: Path | None = Field(None, description="evaluate: the trained policy, beside init_checkpoint.")
     evaluation: EvaluationSpec | None = Field(None, description="evaluate and probe: the held-out tasks.")
     probe: ProbeSpec | None = None
+    deployment: Deployment = Field(Deployment(), description="Where it computes.")
 
 
 class WorkerResult(BaseModel):

@@ -9,11 +9,10 @@ from typing import Any
 import polars as pl
 
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.engines import Engine
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.reporting import Monitor
-from agent_evo_dagster.training.rollout.engine import roll_out
 from agent_evo_dagster.training.rollout.frames import Origin, Scored, rollout_frame, summary
-from agent_evo_dagster.training.rollout.render import ChatRenderer
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 
@@ -29,10 +28,10 @@ class RolloutFunction:
     """Called by TRL at each batch with the prompts of all groups; keeps what it made."""
 
     def __init__(
-        self, environment: Environment, renderer: ChatRenderer, config: TrainingConfig, monitor: Monitor
+        self, environment: Environment, engine: Engine, config: TrainingConfig, monitor: Monitor
     ) -> None:
         self._environment = environment
-        self._renderer = renderer
+        self._engine = engine
         self._config = config
         self._monitor = monitor
         self._limits = Limits(config.max_turns, config.max_new_tokens, config.max_completion_length)
@@ -48,9 +47,8 @@ class RolloutFunction:
         sampling = Sampling(self._config.temperature, batch_seed(self._config.seed, version))
         began = time.perf_counter()
         model.eval()
-        trajectories = roll_out(
-            model, self._renderer, episodes, self._limits, sampling, tick=self._monitor.tick
-        )
+        self._engine.update(model)
+        trajectories = self._engine.attempt(episodes, self._limits, sampling, tick=self._monitor.tick)
         model.train()
         rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]
         self._keep(rollouts, version, time.perf_counter() - began)
@@ -70,7 +68,7 @@ class RolloutFunction:
         config = self._config
         first_group = len(self._frames) * config.prompts_per_step
         origin = Origin(version + 1, first_group, config.num_generations, version)
-        frame = rollout_frame(rollouts, origin, self._renderer)
+        frame = rollout_frame(rollouts, origin, self._engine.renderer)
         self._frames.append(frame)
         self.latest = summary(frame)
         _warn_of_failures(rollouts)

@@ -14,11 +14,11 @@ from agent_evo_dagster.extras import require
 from agent_evo_dagster.training.backends.grpo_arguments import grpo_arguments
 from agent_evo_dagster.training.backends.grpo_rollouts import RolloutFunction, reward_function
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.engines import Engine
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.metrics import CLOCKED, finite
 from agent_evo_dagster.training.policy.checkpoints import Policy
 from agent_evo_dagster.training.reporting import Monitor
-from agent_evo_dagster.training.rollout.render import ChatRenderer
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,10 @@ class Trained:
     rollouts: pl.DataFrame  # ROLLOUT_SCHEMA, all of them
 
 
-def train(policy: Policy, config: TrainingConfig, environment: Environment, monitor: Monitor) -> Trained:
-    """Run `config.max_steps` steps of GRPO on `policy`.
+def train(
+    policy: Policy, config: TrainingConfig, environment: Environment, monitor: Monitor, engine: Engine
+) -> Trained:
+    """Run `config.max_steps` steps of GRPO on `policy`, whose rollouts are the engine's.
 
     Raises:
         MissingExtraError: TRL is not installed.
@@ -40,7 +42,7 @@ def train(policy: Policy, config: TrainingConfig, environment: Environment, moni
     from transformers import PrinterCallback
     from trl import GRPOTrainer
 
-    rollout_function = RolloutFunction(environment, ChatRenderer(policy.tokenizer), config, monitor)
+    rollout_function = RolloutFunction(environment, engine, config, monitor)
     batches = -(-config.max_steps // config.num_iterations)
     tasks = environment.tasks("train", batches * config.prompts_per_step, config.seed)
     with tempfile.TemporaryDirectory(prefix="agent-evo-trl-") as scratch, _quiet():

@@ -68,6 +68,18 @@ def _load(path: Path, sha256: str) -> Policy:
     return Policy(model.eval(), AutoTokenizer.from_pretrained(path, local_files_only=True), sha256)
 
 
+def load_tokenizer(folder: Path) -> Any:
+    """The tokenizer of the policy in `folder`, without its weights.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+    """
+    require("transformers", extra="vllm", feature="inference with vLLM")
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
 def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> str:
     """Write the whole checkpoint beside `folder`, then put it in its place; returns its `sha256_tree`."""
     from transformers.utils.logging import disable_progress_bar

@@ -1,6 +1,7 @@
 import pytest
 
 from agent_evo_dagster.evaluation.splits import split_of
+from agent_evo_dagster.training.engines import LocalEngine
 from agent_evo_dagster.training.evaluate import evaluate
 from agent_evo_dagster.training.request import EvaluationSpec
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
@@ -9,7 +10,9 @@ SPEC = EvaluationSpec(split="dev", tasks=10, samples=3, greedy=True, seed=4)
 
 
 def run(policy, environment, spec=SPEC, name="before"):
-    return evaluate(policy, environment, spec, name=name, seed=9, tick=lambda: None)
+    return evaluate(
+        LocalEngine(policy.model, policy.tokenizer), environment, spec, name=name, seed=9, tick=lambda: None
+    )
 
 
 def test_every_task_is_sampled_and_once_greedy(policy, environment):

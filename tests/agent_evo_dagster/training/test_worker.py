@@ -131,6 +131,7 @@ def test_a_missing_checkpoint_is_refused_before_anything_is_loaded(tmp_path):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_rounds_with_better_settings_climb_and_the_control_stays(tmp_path, torch):
+    from agent_evo_dagster.training.engines import LocalEngine
     from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
     from agent_evo_dagster.training.evaluate import evaluate
     from agent_evo_dagster.training.policy.checkpoints import load_policy
@@ -141,7 +142,9 @@ def test_rounds_with_better_settings_climb_and_the_control_stays(tmp_path, torch
     environment = ArithmeticEnvironment(HermesFormat())
 
     def accuracy(checkpoint):
-        frame = evaluate(load_policy(checkpoint), environment, spec, name="x", seed=0, tick=lambda: None)
+        policy = load_policy(checkpoint)
+        engine = LocalEngine(policy.model, policy.tokenizer)
+        frame = evaluate(engine, environment, spec, name="x", seed=0, tick=lambda: None)
         return frame["correct"].mean()
 
     found, checkpoint = [accuracy(None)], None

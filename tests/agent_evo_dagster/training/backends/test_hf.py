@@ -3,6 +3,7 @@ import pytest
 from agent_evo_dagster.evaluation.splits import split_of
 from agent_evo_dagster.training.backends.hf import train
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.engines import LocalEngine
 from agent_evo_dagster.training.environments.types import Score
 from agent_evo_dagster.training.policy.checkpoints import load_policy
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
@@ -48,7 +49,7 @@ class Changed:
 
 def run(config, environment):
     policy, watch = load_policy(None), Watch()
-    trained = train(policy, config, environment, watch)
+    trained = train(policy, config, environment, watch, LocalEngine(policy.model, policy.tokenizer))
     return policy, watch, trained
 
 

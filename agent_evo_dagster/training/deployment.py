@@ -1,0 +1,41 @@
+"""Where a run computes: interpreters, devices, servers. What decides its result is in config."""
+
+from pathlib import Path
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.training.backends.vllm_settings import VllmSettings
+
+
+class Deployment(BaseModel):
+    """One file describes a machine or a cluster; every field has a default that works on a laptop."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    inference: Literal["local", "vllm"] = Field(
+        "local", description="Who samples in evaluations and in rollouts of the backend hf."
+    )
+    vllm: VllmSettings = VllmSettings()
+
+
+def read_deployment(path: Path) -> Deployment:
+    """The deployment in a YAML or JSON file.
+
+    Raises:
+        SettingsError: the file cannot be read, or says something that is not known.
+    """
+    try:
+        document = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SettingsError(f"AGENT_EVO_DEPLOYMENT names {path}, which cannot be read: {error}.") from error
+    try:
+        return Deployment.model_validate(document or {})
+    except ValidationError as error:
+        problems = [
+            f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"
+            for detail in error.errors(include_url=False, include_input=False)
+        ]
+        raise SettingsError(f"{path} cannot be used as given:\n  " + "\n  ".join(problems)) from error
