@@ -5,7 +5,18 @@ import sys
 import typer
 from rich.console import Console
 
-from agent_evo_dagster.cli import doctor, export, hooks, importing, patches, query, report, rounds, skills
+from agent_evo_dagster.cli import (
+    doctor,
+    export,
+    hooks,
+    importing,
+    init,
+    patches,
+    query,
+    report,
+    rounds,
+    skills,
+)
 from agent_evo_dagster.errors import AgentEvoError
 
 app = typer.Typer(
@@ -17,6 +28,7 @@ app.add_typer(rounds.app, name="rounds")
 app.add_typer(patches.app, name="patches")
 app.add_typer(skills.app, name="skills")
 app.add_typer(hooks.app, name="hooks")
+app.command("init")(init.init)
 app.command("import")(importing.import_)
 app.command("export")(export.export)
 app.command("report")(report.report)

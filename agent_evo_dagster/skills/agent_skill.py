@@ -1,7 +1,7 @@
 """The front matter of a SKILL.md as agents read it: agentskills.io's rules, one quoted description."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import yaml
 
@@ -34,26 +34,36 @@ def check_name(name: str, *, what: str) -> None:
         )
 
 
-def compiled_head(head: str, *, name: str, origin: str) -> str:
+def compiled_head(head: str, *, name: str, origin: str, as_is: bool = False) -> str:
     """The front matter to compile: the description as one quoted line, every other byte as it is.
+
+    `as_is` leaves the description as well.
 
     Raises:
         SkillBankError: not valid, or a name or description that agents would not accept.
     """
-    written = _written(head, origin)
-    for problem in _field_problems(head_fields(written, origin), name, origin):
+    written = head if as_is else _written(head, origin)
+    for problem in _field_problems(written, name, origin):
         raise SkillBankError(problem)
     return written
 
 
-def head_problems(head: str, *, name: str, origin: str) -> Iterator[str]:
+def head_problems(head: str, *, name: str, origin: str, as_is: bool = False) -> Iterator[str]:
     """Everything for which `compiled_head` refuses a front matter."""
     try:
-        fields = head_fields(_written(head, origin), origin)
+        yield from _field_problems(head if as_is else _written(head, origin), name, origin)
     except SkillBankError as error:
         yield str(error)
-        return
-    yield from _field_problems(fields, name, origin)
+
+
+def over_lines(head: str) -> bool:
+    """Whether the description is written over several lines, which some readers take literally."""
+    inner = head.split("\n", 1)[1]
+    at = re.search(r"^description:", inner, re.MULTILINE)
+    if at is None or _QUOTED.match(inner, at.start()):
+        return False
+    plain = _PLAIN.match(inner, at.start())
+    return plain is None or re.match(r"[ \t]+\S", inner[plain.end() :]) is not None
 
 
 def head_fields(head: str, origin: str) -> dict[str, object]:
@@ -73,18 +83,29 @@ def _written(head: str, origin: str) -> str:
     return f"{first}\n{_with_quoted_description(inner, origin)}{rest[rest.rindex('---') :]}"
 
 
-def _field_problems(fields: Mapping[str, object], name: str, origin: str) -> Iterator[str]:
-    """The rules on what the fields hold."""
+def _field_problems(head: str, name: str, origin: str) -> Iterator[str]:
+    """The rules on what the fields hold; raises where they cannot be read."""
+    fields = head_fields(head, origin)
     if fields.get("name") != name:
-        yield f"{origin}: `name` is {fields.get('name')!r}; it must be the folder's name, {name!r}."
-    description = fields.get("description")
+        yield (
+            f"{_place(head, 'name', origin)}: `name` is {fields.get('name')!r}; "
+            f"it must be the folder's name, {name!r}."
+        )
+    description, place = fields.get("description"), _place(head, "description", origin)
     if not isinstance(description, str) or not description.strip():
-        yield f"{origin}: `description` is missing; say what the skill does and when to use it."
+        yield f"{place}: `description` is missing; say what the skill does and when to use it."
     elif len(description) > MAX_DESCRIPTION:
-        yield f"{origin}: `description` has {len(description)} characters; shorten it to {MAX_DESCRIPTION}."
+        yield f"{place}: `description` has {len(description)} characters; shorten it to {MAX_DESCRIPTION}."
     compatibility = fields.get("compatibility")
     if isinstance(compatibility, str) and len(compatibility) > MAX_COMPATIBILITY:
-        yield f"{origin}: `compatibility` is longer than {MAX_COMPATIBILITY} characters; shorten it."
+        place = _place(head, "compatibility", origin)
+        yield f"{place}: `compatibility` is longer than {MAX_COMPATIBILITY} characters; shorten it."
+
+
+def _place(head: str, field: str, origin: str) -> str:
+    """File and line of a field; the first line where it is missing."""
+    at = re.search(rf"^{field}[ \t]*:", head, re.MULTILINE)
+    return f"{origin}, line {1 if at is None else head.count(chr(10), 0, at.start()) + 1}"
 
 
 def _with_quoted_description(inner: str, origin: str) -> str:

@@ -7,7 +7,7 @@ from agent_evo_dagster.errors import ChangedSectionError, SkillBankError
 from agent_evo_dagster.patches.application import fitted_body, joined, patched_section
 from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.types import Patch
-from agent_evo_dagster.skills.sections import Free, SkillDocument
+from agent_evo_dagster.skills.sections import Free, Section, SkillDocument
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,12 @@ class Patched:
             for chunk in chunks:
                 out = joined(out, chunk)
             seam = bool(chunks)
-        return out
+        return out if self._ends_in_newline() else out.removesuffix("\n").removesuffix("\r")
+
+    def _ends_in_newline(self) -> bool:
+        """Whether the text has a newline at its end: a base that ends in a bare marker asks for none."""
+        last = self.document.pieces[-1] if self.document.pieces else None
+        return not isinstance(last, Section) or last.closing.endswith("\n")
 
 
 def apply_patches(document: SkillDocument, patches: Sequence[Patch], *, origin: str) -> Patched:

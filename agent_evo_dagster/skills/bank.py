@@ -4,7 +4,7 @@ import functools
 import itertools
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,7 +48,7 @@ class SkillBank:
             )
         recover(path)
         origin = f"{path.name}/bank.yaml"
-        file = parse_bank_file(_read(path / "bank.yaml", origin), origin=origin)
+        file = parse_bank_file(read_text(path / "bank.yaml", origin), origin=origin)
         _check_bank(file, origin)
         return cls(path, file)
 
@@ -96,7 +96,7 @@ class SkillBank:
         Raises:
             SkillBankError: missing, too large, or not UTF-8.
         """
-        return _read(self.path / relative, f"{self.path.name}/{relative}")
+        return read_text(self.path / relative, f"{self.path.name}/{relative}")
 
     def manifest(self, ref: SkillRef) -> Manifest:
         """The manifest of a skill."""
@@ -204,22 +204,36 @@ class SkillBank:
         return _hash(self.content())
 
 
-def create_bank(template: Path, target: Path) -> SkillBank:
+def create_bank(template: Path, target: Path, *, more: Mapping[str, bytes] = {}) -> SkillBank:
     """A new bank at `target` with the content of the one at `template`; there in one step, or not at all.
 
-    Where the template has a record of decisions, it comes along: the patches in the bank stand on it.
+    Where the template has a record of decisions, it comes along: the patches in the bank stand on it. So do
+    the files `more`, by path.
 
     Raises:
         SkillBankError: `target` exists.
     """
-    target = target.expanduser().absolute()
-    if target.exists():
-        raise SkillBankError(f"{target} exists; open it, or choose another folder for the new bank.")
     source = SkillBank.open(template)
     content, record = source.content(), source.path / LEDGER_NAME
     if record.is_file():
         content[LEDGER_NAME] = record.read_bytes()
-    if not _place(content, target):
+    return found_bank({**content, **more}, target)
+
+
+def found_bank(
+    content: Mapping[str, bytes], target: Path, *, check: Callable[[SkillBank], None] | None = None
+) -> SkillBank:
+    """A new bank at `target` with `content`, by path; there in one step, or not at all.
+
+    `check` sees the bank before it is there, and raises where it must not be.
+
+    Raises:
+        SkillBankError: `target` exists, or `check` refused.
+    """
+    target = target.expanduser().absolute()
+    if target.exists():
+        raise SkillBankError(f"{target} exists; open it, or choose another folder for the new bank.")
+    if not _place(content, target, check=check):
         raise SkillBankError(f"{target} was made by another process meanwhile; open it.")
     return SkillBank.open(target)
 
@@ -239,7 +253,9 @@ def snapshot(bank: SkillBank, store: Path) -> str:
     return digest
 
 
-def _place(content: Mapping[str, bytes], target: Path) -> bool:
+def _place(
+    content: Mapping[str, bytes], target: Path, *, check: Callable[[SkillBank], None] | None = None
+) -> bool:
     """Make folder `target` with `content` in one step; False where another process was faster."""
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
@@ -247,6 +263,8 @@ def _place(content: Mapping[str, bytes], target: Path) -> bool:
         staged.chmod(0o755)
         for name, data in content.items():
             write_atomic(staged / name, data)
+        if check is not None:
+            check(SkillBank.open(staged))
         staged.rename(target)
     except OSError:
         if not target.exists():
@@ -263,8 +281,12 @@ def _hash(content: Mapping[str, bytes]) -> str:
     return sha256_bytes("".join(lines).encode())
 
 
-def _read(path: Path, origin: str) -> str:
-    """The text of a file, line ends as they are."""
+def read_text(path: Path, origin: str) -> str:
+    """The text of one file of a bank, or for one; line ends as they are.
+
+    Raises:
+        SkillBankError: missing, too large, or not UTF-8.
+    """
     try:
         data = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:

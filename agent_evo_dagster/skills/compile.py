@@ -58,7 +58,8 @@ def compile_source(
     patches = with_extra(source, extra)
     check_patches(source, patches, everywhere)
     patched = apply_patches(source.document, patches, origin=source.origin)
-    head = compiled_head(source.document.head, name=source.ref.name, origin=source.origin)
+    as_is = source.manifest.front_matter == "as-is"
+    head = compiled_head(source.document.head, name=source.ref.name, origin=source.origin, as_is=as_is)
     text = head + patched.body()
     return CompiledSkill(
         group=source.ref.group,

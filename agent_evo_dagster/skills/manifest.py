@@ -34,6 +34,9 @@ class Manifest(BaseModel):
     archived: tuple[str, ...] = Field((), description="Patch ids whose text a squash made part of base.md.")
     protected: tuple[str, ...] = Field((), description="Sections that no patch may touch.")
     allow: tuple[PowerKind, ...] = Field((), description="What patches may bring in that the base lacks.")
+    front_matter: Literal["normalised", "as-is"] = Field(
+        "normalised", description="Whether the description becomes one quoted line, or stays as written."
+    )
     profiles: dict[str, Profile] = Field(default_factory=dict)
 
     @property

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.patches.types import Patch
-from agent_evo_dagster.skills.agent_skill import STANDARD_FIELDS, head_fields, head_problems
+from agent_evo_dagster.skills.agent_skill import STANDARD_FIELDS, head_fields, head_problems, over_lines
 from agent_evo_dagster.skills.apply import apply_patches
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_source
@@ -39,7 +39,7 @@ def validate(bank: SkillBank) -> Validation:
             problems[ref.name] = found
             continue
         compiled = compile_source(bank, bank.source(ref.name), extra=(), everywhere=everywhere)
-        above = (*_foreign(bank, ref), *size_of(compiled.text).warnings)
+        above = (*_foreign(bank, ref), *_literal(bank, ref), *size_of(compiled.text).warnings)
         if above:
             warnings[ref.name] = tuple(f"{ref.output}: {warning}." for warning in above)
     return Validation(len(bank.skills()), problems, warnings)
@@ -54,8 +54,8 @@ def _problems(bank: SkillBank, ref: SkillRef, everywhere: ActivePatches) -> Iter
         except AgentEvoError as error:
             yield from _unreadable(bank, ref) or [str(error)]
             return
-    document = sources[0].document
-    yield from head_problems(document.head, name=ref.name, origin=sources[0].origin)
+    document, as_is = sources[0].document, sources[0].manifest.front_matter == "as-is"
+    yield from head_problems(document.head, name=ref.name, origin=sources[0].origin, as_is=as_is)
     yield from _protected(document, sources[0])
     for source in sources:
         found = [*status_problems(source), *patch_problems(source, source.patches, everywhere)]
@@ -71,6 +71,17 @@ def _foreign(bank: SkillBank, ref: SkillRef) -> tuple[str, ...]:
     if not others:
         return ()
     return (f"fields {others} are not of agentskills.io, and strict readers refuse them; use `metadata`",)
+
+
+def _literal(bank: SkillBank, ref: SkillRef) -> tuple[str, ...]:
+    """A description that is compiled over several lines."""
+    source = bank.source(ref.name)
+    if source.manifest.front_matter != "as-is" or not over_lines(source.document.head):
+        return ()
+    return (
+        "the description is over several lines, which some readers show literally; take "
+        "`front_matter: as-is` out of manifest.yaml",
+    )
 
 
 def _profiles(bank: SkillBank, ref: SkillRef) -> list[str | None]:

@@ -20,7 +20,7 @@ from agent_evo_dagster.skills.types import CompiledSkill
 from agent_evo_dagster.skills.versions import kept_copy_of, version_writes
 
 # Of the way from sources to bytes. Raise it with every change of the bytes: stamps of before are then void.
-COMPILER = 1
+COMPILER = 2
 STAMP = "compiled/stamp.json"
 
 OutputState = Literal["current", "stale", "edited", "missing"]

@@ -8,6 +8,7 @@ from agent_evo_dagster.patches.document import patch_id, render_patch, section_h
 from agent_evo_dagster.patches.types import Action, Patch, PatchStatus
 from agent_evo_dagster.skills.bank import SkillBank
 
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 DEFAULT_BANK = Path(__file__).parents[3] / "skill_bank"
 ALPHA = """---
 # kept as it is
@@ -82,7 +83,7 @@ def patch(
         conflicts_with=tuple(conflicts_with),
         supersedes=tuple(supersedes),
         status=status,
-        created=datetime(2026, 1, 1, tzinfo=UTC),
+        created=NOW,
         body=body,
     )
 
