@@ -4,7 +4,13 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.capture.gather import Gathered
-from agent_evo_dagster.capture.types import COVERAGE_SCHEMA, EVENT_SCHEMA, QUARANTINE_SCHEMA, USAGE_SCHEMA
+from agent_evo_dagster.capture.types import (
+    COVERAGE_COUNTS,
+    COVERAGE_SCHEMA,
+    EVENT_SCHEMA,
+    QUARANTINE_SCHEMA,
+    USAGE_SCHEMA,
+)
 from agent_evo_dagster.capture.usage import TOKENS, usage_by
 from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
@@ -126,7 +132,7 @@ def _coverage(coverage: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
         value=coverage,
         metadata={
             **numbers({"sessions": coverage.height, "sessions_with_transcript": told.height}),
-            **numbers({name: coverage[name].sum() for name in COVERAGE_SCHEMA.names()[2:]}),
+            **numbers({name: coverage[name].sum() for name in COVERAGE_COUNTS}),
             "sessions_table": table(coverage, list(COVERAGE_SCHEMA)),
         },
         check_results=[

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import dagster as dg
 
-from agent_evo_dagster.capture.slices import unreadable_files
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.adoption import not_adopted
-from agent_evo_dagster.rounds.opening import RoundRequest, new_slices, open_round
+from agent_evo_dagster.rounds.opening import RoundRequest, news, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
@@ -34,10 +33,9 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
         keys = unstarted(context.instance, store, "sensor")
         if not keys:
             ask = RoundRequest(opened_by="sensor")
-            slices = new_slices(settings, store, ask, datetime.now(UTC))
-            sessions = {session for item in slices for session in item.sessions}
-            if len(sessions) < enough:
-                return dg.SkipReason(_waits(len(sessions), enough, unreadable_files(settings.spool)))
+            new = news(settings, store, ask, datetime.now(UTC))
+            if len(new.sessions) < enough:
+                return dg.SkipReason(_waits(len(new.sessions), enough, new.unreadable))
             keys = [open_round(settings, template, ask).key]
         return dg.SensorResult(
             run_requests=[dg.RunRequest(run_key=key, partition_key=key) for key in keys],

@@ -11,7 +11,7 @@ from agent_evo_dagster.capture.gather import Gathered, read_sources
 from agent_evo_dagster.capture.redact import load_key
 from agent_evo_dagster.capture.usage import read_prices, with_cost
 from agent_evo_dagster.files import sha256_bytes
-from agent_evo_dagster.rounds.opening import to_slice
+from agent_evo_dagster.rounds.store import to_slices
 from agent_evo_dagster.rounds.types import RoundManifest
 
 
@@ -25,8 +25,9 @@ class SpoolResource(dg.ConfigurableResource[Any]):
 
     def read(self, manifest: RoundManifest) -> Gathered:
         """The events that a round took, redacted, and the lines that were no events."""
-        slices = [to_slice(record) for record in manifest.slices]
-        return read_sources(Path(self.path), slices, key=load_key(Path(self.home), personal=self.redact))
+        slices, earlier = map(to_slices, (manifest.slices, manifest.earlier))
+        key = load_key(Path(self.home), personal=self.redact)
+        return read_sources(Path(self.path), slices, key=key, earlier=earlier)
 
     def priced(self, usage: pl.DataFrame) -> pl.DataFrame:
         """Token usage with its cost, where the table of prices has the model."""

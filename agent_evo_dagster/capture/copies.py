@@ -14,8 +14,8 @@ from pathlib import Path
 from agent_evo_dagster.capture.fields import parse
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.read import contained
-from agent_evo_dagster.capture.slices import HOOKS
 from agent_evo_dagster.capture.sources.transcripts import FOLDER, target_of
+from agent_evo_dagster.capture.spool_names import HOOKS
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import write_atomic
 
@@ -40,7 +40,19 @@ def copy_transcripts(spool: Path, slices: Iterable[FileSlice]) -> list[Copied]:
         keep(file, spool, target_of(session, file))
         for session, path in sorted(_transcripts(spool, slices).items())
         for file in [path, *_subagents(path)]
-        if is_transcript(file)
+        if is_transcript(file) and not _is_kept(file, spool / target_of(session, file))
+    ]
+
+
+def of_late(spool: Path, taken: Iterable[FileSlice], now: datetime) -> list[FileSlice]:
+    """The slices of `taken` whose sessions the client may still have transcripts of, or write to."""
+    limit = (now - DELETED_AFTER).timestamp()
+    return [
+        part
+        for part in taken
+        if part.file.startswith(f"{HOOKS}/")
+        and (path := contained(spool, part.file)).exists()
+        and path.stat().st_mtime > limit
     ]
 
 
@@ -59,6 +71,14 @@ def keep(source: Path, spool: Path, target: str) -> Copied:
     write_atomic(path, data, mode=0o600)  # not redacted yet
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return Copied(target, data[len(present) :], present.count(b"\n"))
+
+
+def _is_kept(source: Path, copy: Path) -> bool:
+    """Whether a file was copied and has not changed since."""
+    if not copy.exists():
+        return False
+    there, here = source.stat(), copy.stat()
+    return (there.st_size, there.st_mtime_ns) == (here.st_size, here.st_mtime_ns)
 
 
 def is_transcript(path: Path) -> bool:

@@ -1,7 +1,7 @@
 """A round's slices, of whatever sources, as one frame of events. Not which slices a round takes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -27,12 +27,43 @@ class Gathered:
     passed: Mapping[str, int]  # kind of line -> lines that are no event of their own
 
 
-def read_sources(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> Gathered:
+def read_sources(
+    spool: Path, slices: Sequence[FileSlice], *, key: bytes, earlier: Sequence[FileSlice] = ()
+) -> Gathered:
     """Read the slices, each by its source, and join what hooks and transcripts tell.
+
+    `earlier` is what rounds before took of sessions whose transcripts `slices` holds: it tells what in these
+    is news. Nothing of it is told again, but for the coverage of a session, which is that of all of it.
 
     Raises:
         CaptureError: a slice is of no source, or its file no longer holds its bytes.
     """
+    readings = _read(spool, [*earlier, *slices], key=key)
+    told = readings.get(TRANSCRIPTS, Reading()).events
+    captured = pl.concat(
+        [
+            pl.DataFrame(schema=EVENT_SCHEMA),
+            *(reading.events for folder, reading in readings.items() if folder != TRANSCRIPTS),
+        ]
+    )
+    if not earlier:
+        joined = reconcile(captured, told)
+        return _gathered(readings.values(), joined.events, joined.coverage)
+    before = _read(spool, earlier, key=key)
+    known = pl.concat([reading.events for reading in before.values()])
+    is_news = ~pl.col("event_id").is_in(known["event_id"].implode())
+    sessions = pl.concat([captured, told]).filter(is_news)["session_id"].unique().implode()
+    of_these = pl.col("session_id").is_in(sessions)
+    joined = reconcile(captured.filter(of_these), told.filter(of_these))
+    coverage = joined.coverage.with_columns(
+        corrects=pl.col("session_id").is_in(known["session_id"].unique().implode())
+    )
+    news = [_beyond(whole, before.get(folder, Reading())) for folder, whole in readings.items()]
+    return _gathered(news, joined.events.filter(is_news), coverage)
+
+
+def _read(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> dict[str, Reading]:
+    """What each source reads, by its folder."""
     by_folder: dict[str, list[FileSlice]] = defaultdict(list)
     for part in slices:
         by_folder[PurePosixPath(part.file).parts[0]].append(part)
@@ -42,22 +73,32 @@ def read_sources(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> Gat
             f"The round reads files below {', '.join(sorted(unknown))}, which is a folder of no source "
             f"({', '.join(known)}). Was it opened by a newer version? Install that one."
         )
-    readings = {
+    return {
         folder: source.read(spool, by_folder[folder], key=key)
         for folder, source in known.items()
         if folder in by_folder
     }
-    told = readings.get(TRANSCRIPTS, Reading())
-    captured = [reading.events for folder, reading in readings.items() if folder != TRANSCRIPTS]
-    joined = reconcile(pl.concat([pl.DataFrame(schema=EVENT_SCHEMA), *captured]), told.events)
+
+
+def _beyond(whole: Reading, before: Reading) -> Reading:
+    """What a reading holds beside its events beyond one of its first slices."""
+    return Reading(
+        quarantine=whole.quarantine[before.quarantine.height :],
+        lines=whole.lines - before.lines,
+        passed=Counter(whole.passed) - Counter(before.passed),
+        usage=whole.usage.join(before.usage, on=["session_id", "message_id"], how="anti"),
+    )
+
+
+def _gathered(readings: Iterable[Reading], events: pl.DataFrame, coverage: pl.DataFrame) -> Gathered:
     passed: Counter[str] = Counter()
-    for reading in readings.values():
+    quarantine, usage = [Reading().quarantine], [Reading().usage]
+    lines = 0
+    for reading in readings:
         passed.update(reading.passed)
+        quarantine.append(reading.quarantine)
+        usage.append(reading.usage)
+        lines += reading.lines
     return Gathered(
-        joined.events,
-        pl.concat([Reading().quarantine, *(reading.quarantine for reading in readings.values())]),
-        joined.coverage,
-        told.usage,
-        sum(reading.lines for reading in readings.values()),
-        dict(sorted(passed.items())),
+        events, pl.concat(quarantine), coverage, pl.concat(usage), lines, dict(sorted(passed.items()))
     )

@@ -13,8 +13,8 @@ from pathlib import Path, PurePosixPath
 from agent_evo_dagster.capture.copies import keep
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
 from agent_evo_dagster.capture.names import NO_SESSION, safe_name
-from agent_evo_dagster.capture.slices import HOOKS
 from agent_evo_dagster.capture.sources.registry import sources
+from agent_evo_dagster.capture.spool_names import HOOKS
 from agent_evo_dagster.errors import CaptureError
 
 _SNIFFED_LINES = 50

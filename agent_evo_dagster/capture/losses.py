@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_evo_dagster.capture.slices import HOOKS
+from agent_evo_dagster.capture.spool_names import HOOKS
 
 LOST = "_lost"
 FALLBACK = "_fallback.jsonl"

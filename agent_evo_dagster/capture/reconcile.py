@@ -14,7 +14,7 @@ import polars as pl
 
 from agent_evo_dagster.capture.fields import parse
 from agent_evo_dagster.capture.frames import with_layers
-from agent_evo_dagster.capture.types import COVERAGE_SCHEMA, EVENT_SCHEMA
+from agent_evo_dagster.capture.types import COVERAGE_COUNTS, COVERAGE_SCHEMA, EVENT_SCHEMA
 
 _STARTS = frozenset({"PreToolUse"})
 _ENDS = frozenset({"PostToolUse", "PostToolUseFailure", "PermissionDenied"})
@@ -57,7 +57,8 @@ def reconcile(captured: pl.DataFrame, transcripts: pl.DataFrame) -> Reconciled:
         join = _Join(_Captured.of(known.get(key, empty)))
         if key in told:
             added.append(join.additions(told[key]))
-        coverage.append({"session_id": session, "transcript": key in told, **join.coverage()})
+        about = {"session_id": session, "transcript": key in told, "corrects": False}
+        coverage.append(about | join.coverage())
     frame = pl.DataFrame(coverage, schema=COVERAGE_SCHEMA)
     if not added:
         return Reconciled(captured, frame)
@@ -224,7 +225,7 @@ class _Join:
         """The numbers of COVERAGE_SCHEMA."""
         alone = sum(not call.matched for call in self.captured.calls.values())
         counts = self.counts | Counter({"calls_hook_only": alone})
-        return {name: counts[name] for name in COVERAGE_SCHEMA.names()[2:]}
+        return {name: counts[name] for name in COVERAGE_COUNTS}
 
 
 def _calls_told(transcript: pl.DataFrame) -> Iterator[tuple[str, object, object]]:

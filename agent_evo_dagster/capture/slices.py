@@ -1,24 +1,64 @@
 """What a round may take from the spool: finished sessions that no earlier round took. Not their content."""
 
+import errno
 import hashlib
 import math
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from agent_evo_dagster.capture.fields import FieldError, at_of, parse
-from agent_evo_dagster.capture.redact import holds_secret, shown_name
 from agent_evo_dagster.capture.spool_index import Entry, SpoolIndex
+from agent_evo_dagster.capture.spool_names import LEGACY, event_names, storable
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import sha256_bytes
 
-HOOKS = "hooks"
-LEGACY = "legacy"
-
 _OPENING = frozenset({"SessionStart", "UserPromptSubmit"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What one look at the event files of a spool found."""
+
+    slices: list[FileSlice]  # in the order of file names
+    unreadable: Mapping[str, str]  # file -> why it was passed over
+
+
+def look(
+    spool: Path,
+    taken: Sequence[FileSlice],
+    *,
+    now: datetime,
+    quiet: timedelta,
+    include_open: bool,
+    index: Path | None = None,
+) -> Look:
+    """What can be read of each file beyond what `taken` covers.
+
+    A file is ready when each session in it has ended (SessionEnd, and nothing begun after it), or when it was
+    quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
+    taken. A file that is shorter than what was last taken of it, or has other bytes there, is another file:
+    it is taken from its start. `taken` is in the order of rounds. A file that cannot be read, or whose name
+    cannot be stored, keeps no other back. `index` is where to remember what was learnt of each file.
+    """
+    latest = {part.file: part for part in taken}
+    known = SpoolIndex.load(index)
+    limit = (now - quiet).timestamp()
+    names, unreadable = storable(event_names(spool))
+    slices = []
+    for name in names:
+        try:
+            ready = _slice_of(spool, name, latest.get(name), known, limit=limit, include_open=include_open)
+        except OSError as error:
+            unreadable[name] = error.strerror or type(error).__name__
+            continue
+        if ready is not None:
+            slices.append(ready)
+    known.save()
+    return Look(slices, unreadable)
 
 
 def available_slices(
@@ -30,47 +70,8 @@ def available_slices(
     include_open: bool,
     index: Path | None = None,
 ) -> list[FileSlice]:
-    """What can be read of each file beyond what `taken` covers, in the order of file names.
-
-    A file is ready when each session in it has ended (SessionEnd, and nothing begun after it), or when it was
-    quiet for `quiet`; `include_open` takes the others too. A last line that is still being written is never
-    taken. A file that is shorter than what was last taken of it, or has other bytes there, is another file:
-    it is taken from its start. `taken` is in the order of rounds. A file that cannot be read, or whose name
-    holds a secret, keeps no other back; `unreadable_files` names it. `index` is where to remember what was
-    learnt of each file.
-    """
-    latest = {part.file: part for part in taken}
-    known = SpoolIndex.load(index)
-    limit = (now - quiet).timestamp()
-    slices = []
-    for name in _names(spool):
-        try:
-            ready = _slice_of(spool, name, latest.get(name), known, limit=limit, include_open=include_open)
-        except OSError:
-            continue
-        if ready is not None:
-            slices.append(ready)
-    known.save()
-    return slices
-
-
-def unreadable_files(spool: Path) -> dict[str, str]:
-    """The event files that are not read, with the reason.
-
-    What is read has its name in all that is stored of it, so that no name may hold a secret.
-    """
-    found = {}
-    for name in _all_names(spool):
-        if (shown := shown_name(name)) is not name:
-            found[shown] = "its name holds a secret: give the file another"
-            continue
-        path = f"{spool}/{name}"
-        try:
-            if not os.access(path, os.R_OK) or not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
-                Path(path).open("rb").close()  # says why; for all it would take many times longer
-        except OSError as error:
-            found[name] = error.strerror or type(error).__name__
-    return found
+    """The slices of a `look`."""
+    return look(spool, taken, now=now, quiet=quiet, include_open=include_open, index=index).slices
 
 
 def _start(
@@ -104,26 +105,7 @@ def _continues(path: Path, last: FileSlice) -> bool:
 
 def spool_files(spool: Path) -> Iterator[Path]:
     """The event files of a spool: those of the hooks, then those of the older layout."""
-    return (spool / name for name in _names(spool))
-
-
-def _names(spool: Path) -> Iterator[str]:
-    return (name for name in _all_names(spool) if not holds_secret(name))
-
-
-def _all_names(spool: Path) -> Iterator[str]:
-    """Their names, relative to the spool; no paths, which for thousands of files cost more than stat."""
-    for name in sorted(_listed(spool / HOOKS)):
-        if name.endswith(".jsonl"):
-            yield f"{HOOKS}/{name}"
-    for name in sorted(_listed(spool / LEGACY)):
-        file = f"{LEGACY}/{name}/events.jsonl"
-        if Path(spool, file).exists():
-            yield file
-
-
-def _listed(folder: Path) -> list[str]:
-    return os.listdir(folder) if folder.is_dir() else []  # noqa: PTH208 names, not paths
+    return (spool / name for name in storable(event_names(spool))[0])
 
 
 @dataclass(slots=True)
@@ -176,7 +158,10 @@ def _slice_of(
 ) -> FileSlice | None:
     """What a round may take of one file; `limit` is when it must have changed last to be quiet."""
     path = f"{spool}/{name}"
-    status = os.stat(path)  # noqa: PTH116 see _names
+    status = os.stat(path)  # noqa: PTH116 see event_names
+    if not stat.S_ISREG(status.st_mode):  # to open a pipe would wait for a writer
+        is_folder = stat.S_ISDIR(status.st_mode)
+        raise OSError(errno.EISDIR, "Is a directory" if is_folder else "Is no regular file")
     start = _start(path, name, status, last, known)
     if start is None:
         return None
@@ -192,6 +177,8 @@ def _slice_of(
     ended = bool(entry.open_sessions) and not any(entry.open_sessions.values())
     if not entry.lines or not (ended or recorded <= limit or include_open):
         return None
+    if not os.access(path, os.R_OK):
+        raise PermissionError(errno.EACCES, "Permission denied")  # what is known of it could not be read now
     return FileSlice(name, start, entry.end, entry.sha256, tuple(sorted(entry.open_sessions)))
 
 

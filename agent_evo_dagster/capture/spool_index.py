@@ -14,7 +14,7 @@ from agent_evo_dagster.files import write_atomic
 INDEX_FILE = "spool_index.json"
 
 
-class Entry(msgspec.Struct, frozen=True, array_like=True):
+class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The whole lines of a file from `start` on."""
 
     size: int

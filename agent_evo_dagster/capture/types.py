@@ -124,6 +124,7 @@ COVERAGE_SCHEMA = pl.Schema(
     {
         "session_id": pl.String,
         "transcript": pl.Boolean,  # whether the round has a transcript of it
+        "corrects": pl.Boolean,  # counts what earlier rounds took of it too: in place of their rows
         "calls_both": pl.Int64,
         "calls_hook_only": pl.Int64,  # hooks, or a file of the older layout
         "calls_transcript_only": pl.Int64,
@@ -131,8 +132,10 @@ COVERAGE_SCHEMA = pl.Schema(
         "ends_added": pl.Int64,  # of calls_both: only the transcript tells how they ended
         "prompts_added": pl.Int64,
         "messages_added": pl.Int64,
+        "captured_twice": pl.Int64,  # events that more than one hook captured: each counts once
     }
 )
+COVERAGE_COUNTS = tuple(name for name, dtype in COVERAGE_SCHEMA.items() if dtype == pl.Int64)
 
 _USAGE_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "session_id": pl.String,

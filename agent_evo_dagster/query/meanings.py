@@ -59,6 +59,8 @@ MEANINGS: Final = {
     "segments": "times that it was used",
     "skills": "skills used, by name",
     "transcript": "whether the round has the client's transcript of the session",
+    "corrects": "whether it counts what earlier rounds took of the session too: in place of their rows",
+    "captured_twice": "records of events that another hook had captured too, and that do not count again",
     "calls_both": "calls that hooks and the transcript tell of",
     "calls_hook_only": "calls that only hooks, or a file of the older layout, tell of",
     "calls_transcript_only": "calls that only the transcript tells of",

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agent_evo_dagster.capture.companions import document_slices, transcript_slices
-from agent_evo_dagster.capture.copies import copy_transcripts
+from agent_evo_dagster.capture.companions import document_slices, earlier_slices, transcript_slices
+from agent_evo_dagster.capture.copies import copy_transcripts, of_late
 from agent_evo_dagster.capture.redact import load_key, redact_text
-from agent_evo_dagster.capture.slices import available_slices, unreadable_files
+from agent_evo_dagster.capture.slices import look
 from agent_evo_dagster.capture.spool_index import INDEX_FILE
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError, RoundError
@@ -43,36 +43,35 @@ def ensure_bank(settings: Settings, template: Path) -> SkillBank:
     return SkillBank.open(settings.bank_path)
 
 
-def taken_slices(store: RoundStore) -> list[FileSlice]:
-    """What all rounds so far took from the spool."""
-    return [to_slice(record) for manifest in store.all() for record in manifest.slices]
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a round would take from the spool."""
+
+    slices: list[FileSlice]
+    sessions: frozenset[str]  # of them; without those of which only a late transcript is new
+    unreadable: Mapping[str, str]  # file -> why it was passed over
+    taken: list[FileSlice]  # by the rounds so far
 
 
-def to_slice(record: SliceRecord) -> FileSlice:
-    """The slice that a manifest records."""
-    return FileSlice(record.file, record.start, record.end, record.sha256, record.sessions)
-
-
-def new_slices(
+def news(
     settings: Settings, store: RoundStore, ask: RoundRequest, now: datetime, *, copy: bool = False
-) -> list[FileSlice]:
-    """Finished sessions of the spool that no round took yet, with their transcripts.
+) -> News:
+    """Finished sessions of the spool that no round took yet, and transcripts that have more to tell.
 
     `copy` brings the transcripts that the client still has into the spool first.
     """
-    taken, quiet, include_open = taken_slices(store), ask.quiet, ask.include_open_sessions
-    captured = available_slices(
-        settings.spool,
-        taken,
-        now=now,
-        quiet=quiet,
-        include_open=include_open,
-        index=settings.root / INDEX_FILE,
-    )
+    spool, index = settings.spool, settings.root / INDEX_FILE
+    quiet, include_open = ask.quiet, ask.include_open_sessions
+    taken = [part for frozen in map(store.frozen, store.keys()) for part in frozen.slices]
+    found = look(spool, taken, now=now, quiet=quiet, include_open=include_open, index=index)
     if copy:
-        copy_transcripts(settings.spool, captured)
-    told = transcript_slices(settings.spool, captured, taken, now=now, quiet=quiet, include_open=include_open)
-    return captured + told + document_slices(settings.spool, taken)
+        copy_transcripts(spool, [*found.slices, *of_late(spool, taken, now)])
+    told = transcript_slices(spool, found.slices, taken, now=now, quiet=quiet, include_open=include_open)
+    others = told + document_slices(spool, taken)
+    before = {session for part in taken for session in part.sessions}
+    sessions = {session for part in found.slices for session in part.sessions}
+    sessions |= {session for part in others for session in part.sessions} - before
+    return News(found.slices + others, frozenset(sessions), found.unreadable, taken)
 
 
 def open_round(
@@ -95,9 +94,9 @@ def open_round(
     moment = now or datetime.now(UTC)
     store = RoundStore(settings.rounds)
     with locked(store.lock):
-        slices = new_slices(settings, store, ask, moment, copy=True)
-        if not slices and not taken_slices(store) and not ask.allow_empty:
-            raise EmptySpoolError(_nothing_captured(settings))
+        new = news(settings, store, ask, moment, copy=True)
+        if not new.slices and not new.taken and not ask.allow_empty:
+            raise EmptySpoolError(_nothing_captured(settings, new.unreadable))
         bank = ensure_bank(settings, template)
         key = store.next_key()
         secrets_key = load_key(settings.root, personal=settings.redact)
@@ -111,8 +110,11 @@ def open_round(
             policy=settings.policy,
             include_open_sessions=ask.include_open_sessions,
             opened_by=ask.opened_by,
-            unreadable=unreadable_files(settings.spool),
-            slices=tuple(_record(part, secrets_key) for part in slices),
+            unreadable=dict(new.unreadable),
+            slices=tuple(_record(part, secrets_key) for part in new.slices),
+            earlier=tuple(
+                _record(part, secrets_key) for part in earlier_slices(settings.spool, new.slices, new.taken)
+            ),
             bank_hash=snapshot(bank, settings.bank_snapshots),
             parent=_parent(settings, store),
         )
@@ -146,8 +148,8 @@ def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
     return None
 
 
-def _nothing_captured(settings: Settings) -> str:
-    broken = "".join(f" {name}: {why}." for name, why in unreadable_files(settings.spool).items())
+def _nothing_captured(settings: Settings, unreadable: Mapping[str, str]) -> str:
+    broken = "".join(f" {name}: {why}." for name, why in unreadable.items())
     told = f"Files that cannot be read:{broken} " if broken else ""
     return (
         f"A round was asked for, and the spool {settings.spool} holds no finished session. {told}"

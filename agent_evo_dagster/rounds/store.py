@@ -1,15 +1,30 @@
 """Round manifests on disk, each written once. Not how their content is chosen."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from pydantic import ValidationError
 
+from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.rounds.keys import is_round_key, round_key, round_number
 from agent_evo_dagster.rounds.status import RoundStatus
-from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.rounds.types import RoundManifest, SliceRecord
+
+
+class Frozen(msgspec.Struct, frozen=True):
+    """A part of a manifest, without the models: those of ten thousand slices cost more than all else."""
+
+    slices: list[FileSlice]
+    opened_by: str = "person"
+
+
+def to_slices(records: Iterable[SliceRecord]) -> list[FileSlice]:
+    """The slices that a manifest records."""
+    return [FileSlice(one.file, one.start, one.end, one.sha256, one.sessions) for one in records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,18 @@ class RoundStore:
     def all(self) -> list[RoundManifest]:
         """Manifests of all rounds, by number."""
         return [self.load(key) for key in self.keys()]
+
+    def frozen(self, key: str) -> Frozen:
+        """What a sensor needs of a manifest at each look, read as it is needed there.
+
+        Raises:
+            RoundError: the manifest cannot be read.
+        """
+        try:
+            return msgspec.json.decode((self.folder(key) / "manifest.json").read_bytes(), type=Frozen)
+        except (OSError, msgspec.MsgspecError):
+            whole = self.load(key)  # says what is wrong
+            return Frozen(to_slices(whole.slices), whole.opened_by)
 
     def next_key(self) -> str:
         """The key after the highest one."""

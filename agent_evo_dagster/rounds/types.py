@@ -47,5 +47,8 @@ class RoundManifest(BaseModel):
     opened_by: Opener = Field("person", description="A sensor and a schedule run what they opened.")
     unreadable: dict[str, str] = Field({}, description="Spool files passed over, with the reason.")
     slices: tuple[SliceRecord, ...]
+    earlier: tuple[SliceRecord, ...] = Field(
+        (), description="What rounds before took of sessions whose transcripts come late: nothing new."
+    )
     bank_hash: str = Field(description="Content hash of the bank that was read; its bytes are kept.")
     parent: ParentCheckpoint | None

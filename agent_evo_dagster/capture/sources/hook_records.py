@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_evo_dagster.capture.read import read_slices
-from agent_evo_dagster.capture.slices import HOOKS
 from agent_evo_dagster.capture.sources.protocol import Reading
+from agent_evo_dagster.capture.spool_names import HOOKS
 from agent_evo_dagster.capture.types import FileSlice
 
 

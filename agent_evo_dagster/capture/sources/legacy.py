@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from agent_evo_dagster.capture.names import safe_name
-from agent_evo_dagster.capture.slices import LEGACY
 from agent_evo_dagster.capture.sources.hook_records import reading_of_lines
 from agent_evo_dagster.capture.sources.protocol import Reading
+from agent_evo_dagster.capture.spool_names import LEGACY
 from agent_evo_dagster.capture.types import FileSlice
 
 _TYPES = frozenset({"tool_call", "turn_end", "conversation_end"})

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import polars as pl
 
-from agent_evo_dagster.capture.types import COVERAGE_SCHEMA
+from agent_evo_dagster.capture.types import COVERAGE_COUNTS, COVERAGE_SCHEMA
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, PATCH_SCHEMA
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
@@ -197,7 +197,7 @@ def patch_frames(
 def coverage_frame(*sessions: tuple[bool, int, int, int, int]) -> pl.DataFrame:
     """Capture coverage: transcript, calls in both, only hooks, only transcript, ends added."""
     names = ("transcript", "calls_both", "calls_hook_only", "calls_transcript_only", "ends_added")
-    zeros = dict.fromkeys(COVERAGE_SCHEMA.names()[2:], 0)
+    zeros = dict.fromkeys(COVERAGE_COUNTS, 0) | {"corrects": False}
     rows = [
         {"session_id": f"s-{n}", **zeros, **dict(zip(names, told, strict=True))}
         for n, told in enumerate(sessions)

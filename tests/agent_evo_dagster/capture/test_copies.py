@@ -13,7 +13,8 @@ from agent_evo_dagster.capture.copies import copy_transcripts, keep, uncopied
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.slices import available_slices
 from agent_evo_dagster.capture.types import FileSlice
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round, to_slice
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import to_slices
 from agent_evo_dagster.settings import Settings
 from tests.agent_evo_dagster.capture.spools import record
 from tests.agent_evo_dagster.capture.transcripts import SESSION, gathered, prompt, put, said
@@ -98,9 +99,21 @@ def test_a_transcript_is_taken_with_its_session_and_from_where_the_last_round_en
     assert [(part.file, part.start, part.end) for part in taken] == [(COPY, 0, first.end)]
     assert taken[0].sessions == (SESSION,)
     put(spool, COPY, prompt("one") + prompt("two") + b'{"half')
-    assert _told(spool, [], [*captured, *taken]) == []  # its session has no new records
-    (later,) = _told(spool, captured, taken)
-    assert (later.start, later.end) == (first.end, first.end + len(prompt("two")))
+    os.utime(spool / COPY, (NOW.timestamp() - 60, NOW.timestamp() - 60))
+    assert _told(spool, [], [*captured, *taken], quiet=1) == []  # it may still be written
+    for now_captured in (captured, []):  # with new records of its session, or late
+        (later,) = _told(spool, now_captured, [*captured, *taken])
+        assert (later.start, later.end) == (first.end, first.end + len(prompt("two")))
+
+
+def test_a_late_transcript_waits_while_its_session_has_records_that_no_round_took(tmp_path: Path) -> None:
+    spool = tmp_path / "spool"
+    captured = _hooks(spool, "nowhere")
+    put(spool, COPY, prompt("one"))
+    assert len(_told(spool, [], captured)) == 1
+    with (spool / captured[0].file).open("ab") as stream:
+        stream.write(record(3, session_id=SESSION) + b"\n")
+    assert _told(spool, [], captured) == []
 
 
 def test_a_session_that_only_its_transcript_tells_is_taken_once_it_is_quiet(tmp_path: Path) -> None:
@@ -137,14 +150,37 @@ def test_opening_a_round_freezes_the_transcripts_of_its_sessions(tmp_path: Path)
     _hooks(settings.spool, path)
     template = Path(__file__).parents[3] / "skill_bank"
     manifest = open_round(settings, template, RoundRequest(), now=NOW)
-    slices = [to_slice(one) for one in manifest.slices]
+    slices = to_slices(manifest.slices)
     assert [part.file for part in slices] == [f"hooks/{SESSION}.jsonl", COPY]
     before = gathered(settings.spool, slices)
     assert before.events.filter(source="transcript").height == 2
-    path.unlink()  # the client deletes its own
     put(settings.spool, COPY, (settings.spool / COPY).read_bytes() + prompt("more"))
     assert gathered(settings.spool, slices).events.equals(before.events)
+
+
+def test_what_the_client_writes_after_its_session_was_taken_is_the_next_rounds(tmp_path: Path) -> None:
+    settings, template = Settings(home=tmp_path / "home"), Path(__file__).parents[3] / "skill_bank"
+    path = _client(tmp_path, prompt("go"))
+    _hooks(settings.spool, path)
+    open_round(settings, template, RoundRequest(), now=NOW)
+    _client(tmp_path, prompt("go"), said({"type": "text", "text": "done"}))
+    late = open_round(settings, template, RoundRequest(), now=datetime.now(UTC) + timedelta(days=1))
+    assert [part.file for part in late.slices] == [COPY]
+    assert [part.file for part in late.earlier] == [f"hooks/{SESSION}.jsonl", COPY]
+    found = gathered(settings.spool, to_slices(late.slices), earlier=to_slices(late.earlier))
+    assert found.events["text"].to_list() == ["done"] and found.usage["message_id"].to_list() == ["m-1"]
+    path.unlink()  # the client deletes its own
     assert open_round(settings, template, RoundRequest(), now=NOW).slices == ()
+
+
+def test_a_file_that_lost_what_was_taken_of_it_keeps_no_late_transcript_back(tmp_path: Path) -> None:
+    settings, template = Settings(home=tmp_path / "home"), Path(__file__).parents[3] / "skill_bank"
+    _hooks(settings.spool, "nowhere")
+    open_round(settings, template, RoundRequest(), now=NOW)
+    put(settings.spool, f"hooks/{SESSION}.jsonl", b"")
+    put(settings.spool, COPY, prompt("one"))
+    late = open_round(settings, template, RoundRequest(), now=datetime.now(UTC) + timedelta(days=1))
+    assert [part.file for part in late.slices] == [COPY] and late.earlier == ()
 
 
 def test_the_doctor_is_told_of_old_transcripts_without_a_copy(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round, to_slice
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.store import to_slices
 from agent_evo_dagster.settings import Settings
 from tests.agent_evo_dagster.capture.spools import record
 from tests.agent_evo_dagster.capture.transcripts import SESSION, gathered, prompt, put, said
@@ -27,5 +28,5 @@ def test_a_message_flushed_after_the_last_stop_is_there_once_the_session_is_quie
 
     transcript.write_bytes(prompt("go") + said({"type": "text", "text": "All is done."}))
     manifest = open_round(settings, TEMPLATE, RoundRequest(), now=NOW)
-    events = gathered(settings.spool, [to_slice(part) for part in manifest.slices]).events
+    events = gathered(settings.spool, to_slices(manifest.slices)).events
     assert "All is done." in events.filter(source="transcript")["text"].to_list()

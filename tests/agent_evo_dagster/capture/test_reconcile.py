@@ -5,6 +5,8 @@ from pathlib import Path
 
 import polars as pl
 
+from agent_evo_dagster.capture.types import FileSlice
+from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.trajectories.build import build_trajectories
 from tests.agent_evo_dagster.capture.spools import legacy, record
 from tests.agent_evo_dagster.capture.transcripts import (
@@ -185,3 +187,48 @@ def test_reading_again_gives_the_same_bytes(shared: Callable[[str], Path], tmp_p
 def test_the_layer_is_told_by_skills_that_only_the_transcript_knows(tmp_path: Path) -> None:
     told = transcript(tmp_path, said(call("c1", "Skill", skill="rllm-train")), result("c1"))
     assert gathered(tmp_path, [told]).events["layer"].unique().to_list() == ["rllm"]
+
+
+def test_a_transcript_that_comes_late_adds_what_it_would_have_added_in_time(
+    shared: Callable[[str], Path], tmp_path: Path
+) -> None:
+    slices = recorded(shared("claude_code"), tmp_path)
+    hooks = [part for part in slices if part.file.startswith("hooks")]
+    late = [part for part in slices if part not in hooks]
+    whole, first = gathered(tmp_path, slices), gathered(tmp_path, hooks)
+    then = gathered(tmp_path, late, earlier=hooks)
+    columns = [name for name in whole.events.columns if name != "layer"]
+    both = pl.concat([first.events, then.events]).select(columns)
+    assert both.sort("event_id").equals(whole.events.select(columns).sort("event_id"))
+    assert then.events["source"].unique().to_list() == ["transcript"]
+    assert then.usage.equals(whole.usage) and first.usage.is_empty()
+    assert first.lines + then.lines == whole.lines
+    assert then.quarantine.is_empty() and then.passed == whole.passed
+    told = whole.coverage.filter(session_id=MAIN), then.coverage.filter(session_id=MAIN)
+    assert told[0].drop("corrects").equals(told[1].drop("corrects")) and told[1]["corrects"].all()
+
+
+def test_of_a_transcript_that_grew_only_the_rest_is_told(tmp_path: Path) -> None:
+    words = {"type": "text", "text": "Done."}
+    hook = record(1, hook_event_name="PreToolUse", tool_use_id="t1", tool_input={"command": "ls"})
+    captured = put(tmp_path, f"hooks/{SESSION}.jsonl", hook + b"\n")
+    before = said(call("t1", command="ls"), words)
+    earlier = [captured, transcript(tmp_path, before)]
+    whole = transcript(tmp_path, before, result("t1"), said(words, message="m-2"), b"broken\n")
+    data = (tmp_path / whole.file).read_bytes()[len(before) :]
+    rest = FileSlice(whole.file, len(before), whole.end, sha256_bytes(data), (SESSION,))
+    found = gathered(tmp_path, [rest], earlier=earlier)
+    assert found.events.select("kind", "tool_name").rows() == [
+        ("PostToolUse", "Bash"),  # the name is told by the part before
+        ("MessageDisplay", None),  # the same words, said again
+    ]
+    assert found.usage["message_id"].to_list() == ["m-2"]
+    assert (found.lines, found.quarantine.height) == (3, 1)
+
+
+def test_sessions_that_only_a_file_of_before_holds_are_not_told_of(tmp_path: Path) -> None:
+    mixed = [record(1), record(2, session_id="other")]
+    earlier = put(tmp_path, "hooks/_fallback.jsonl", b"\n".join(mixed) + b"\n")
+    found = gathered(tmp_path, [transcript(tmp_path, prompt("late"))], earlier=[earlier])
+    assert found.coverage["session_id"].to_list() == [SESSION]
+    assert found.events["session_id"].to_list() == [SESSION]

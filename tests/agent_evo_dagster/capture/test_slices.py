@@ -10,7 +10,7 @@ import pytest
 
 from agent_evo_dagster.capture import slices
 from agent_evo_dagster.capture.read import read_slices
-from agent_evo_dagster.capture.slices import available_slices, unreadable_files
+from agent_evo_dagster.capture.slices import Look, available_slices, look
 from agent_evo_dagster.capture.types import FileSlice
 from tests.agent_evo_dagster.capture.spools import KEY, T0, Spool, legacy, record
 
@@ -28,6 +28,10 @@ def take(
     spool: Spool, taken: Sequence[FileSlice] = (), *, now: datetime = NOW, include_open: bool = False
 ) -> list[FileSlice]:
     return available_slices(spool.path, taken, now=now, quiet=QUIET, include_open=include_open)
+
+
+def look_at(spool: Spool) -> Look:
+    return look(spool.path, [], now=NOW, quiet=QUIET, include_open=False)
 
 
 def touch(path: Path, moment: datetime) -> None:
@@ -209,20 +213,44 @@ def test_a_file_whose_name_holds_a_secret_is_left_and_named_without_it(spool: Sp
     secret = "ghp_" + "aB3d" * 9
     spool.write(line(1, "SessionEnd"), f"hooks/{secret}.jsonl")
     spool.write(line(1, "SessionEnd"))
-    assert [part.file for part in take(spool)] == [FILE]
-    ((name, why),) = unreadable_files(spool.path).items()
+    found = look_at(spool)
+    assert [part.file for part in found.slices] == [FILE]
+    ((name, why),) = found.unreadable.items()
     assert secret not in name and "holds a secret" in why
+
+
+def test_a_file_whose_name_is_no_text_is_left_and_named(spool: Spool) -> None:
+    spool.write(line(1, "SessionEnd"))
+    (spool.path / "hooks" / os.fsdecode(b"\xff.jsonl")).write_bytes(line(1, "SessionEnd"))
+    spool.write(line(1, "SessionEnd"), "hooks/日本.jsonl")
+    found = look_at(spool)
+    assert [part.file for part in found.slices] == [FILE, "hooks/日本.jsonl"]
+    assert list(found.unreadable.values()) == ["its name is not UTF-8: give the file another"]
 
 
 def test_a_file_that_cannot_be_read_keeps_no_other_back(spool: Spool) -> None:
     spool.write(line(1, "SessionEnd"))
     (spool.path / "hooks/folder.jsonl").mkdir()
     (spool.path / "hooks/dangling.jsonl").symlink_to(spool.path / "nowhere")
-    assert [part.file for part in take(spool)] == [FILE]
-    assert unreadable_files(spool.path) == {
+    os.mkfifo(spool.path / "hooks/pipe.jsonl")
+    found = look_at(spool)
+    assert [part.file for part in found.slices] == [FILE]
+    assert found.unreadable == {
         "hooks/dangling.jsonl": "No such file or directory",
         "hooks/folder.jsonl": "Is a directory",
+        "hooks/pipe.jsonl": "Is no regular file",
     }
+
+
+def test_a_file_that_could_be_read_once_and_cannot_now_is_not_taken(
+    spool: Spool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spool.write(line(1, "SessionEnd"))
+    index = tmp_path / "index.json"
+    assert look(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index).slices
+    monkeypatch.setattr("os.access", lambda *_: False)  # tests may run as root, who may read everything
+    found = look(spool.path, [], now=NOW, quiet=QUIET, include_open=False, index=index)
+    assert (found.slices, found.unreadable) == ([], {FILE: "Permission denied"})
 
 
 def test_broken_lines_do_not_keep_a_file_back(spool: Spool) -> None:

@@ -60,9 +60,9 @@ def transcript(spool: Path, *lines: bytes) -> FileSlice:
     return put(spool, f"transcripts/{SESSION}/{SESSION}.jsonl", b"".join(lines))
 
 
-def gathered(spool: Path, slices: Sequence[FileSlice]) -> Gathered:
-    """What the slices hold; the law of accounting is checked each time."""
-    found = read_sources(spool, slices, key=KEY)
+def gathered(spool: Path, slices: Sequence[FileSlice], *, earlier: Sequence[FileSlice] = ()) -> Gathered:
+    """What the slices hold; no event is there twice."""
+    found = read_sources(spool, slices, key=KEY, earlier=earlier)
     ids = found.events["event_id"]
     assert ids.n_unique() == len(ids)
     return found

@@ -10,9 +10,9 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.redact import load_key
 from agent_evo_dagster.errors import EmptySpoolError, RoundError, SkillBankError, TrainingError
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round, to_slice
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.status import finished_sessions
-from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.rounds.store import RoundStore, to_slices
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.request import WorkerResult
 from agent_evo_dagster.trajectories.build import build_trajectories
@@ -93,7 +93,7 @@ def test_a_secret_in_place_of_a_session_id_is_in_no_manifest_and_its_session_is_
     manifest = open_round(settings, TEMPLATE, RoundRequest(allow_empty=True))
     assert secret not in manifest.model_dump_json()
     assert len(manifest.slices) + len(manifest.unreadable) == 1
-    slices = [to_slice(record) for record in manifest.slices]
+    slices = to_slices(manifest.slices)
     events = read_slices(settings.spool, slices, key=load_key(settings.root)).events
     assert finished_sessions(manifest) == set(events["session_id"])
     steps = build_trajectories(events, over=finished_sessions(manifest))
