@@ -22,6 +22,7 @@ class TrainingConfig(BaseModel):
     num_iterations: int = Field(1, ge=1, le=16, description="Optimiser passes over one batch of rollouts.")
     temperature: float = Field(1.0, gt=0, le=5, description="Sampling temperature of rollouts.")
     beta: float = Field(0.0, ge=0, le=10, description="Weight of the KL term.")
+    entropy_coef: float = Field(0.0, ge=0, le=10, description="Weight of the entropy bonus.")
     epsilon: float = Field(0.2, gt=0, le=1, description="Lower clip range of the ratio.")
     epsilon_high: float = Field(0.28, gt=0, le=1, description="Upper clip range of the ratio.")
     loss_type: Literal["grpo", "dapo", "dr_grpo", "bnpo"] = Field("dapo", description="Loss aggregation.")

@@ -29,6 +29,7 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
         max_completion_length=config.max_completion_length,
         temperature=config.temperature,
         beta=config.beta,
+        entropy_coef=config.entropy_coef,
         epsilon=config.epsilon,
         epsilon_high=config.epsilon_high,
         loss_type=config.loss_type,
@@ -39,7 +40,7 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
         use_cpu=True,
         bf16=False,
         fp16=False,
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         shuffle_dataset=False,  # the order of the problems is the task stream's
         dataloader_num_workers=0,
         logging_steps=1,

@@ -62,7 +62,7 @@ def train(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without the warning that TRL's name for checkpointing, which we switch off, is an old one."""
+    """Without the warning that TRL asks for activation checkpointing by an old name."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*gradient_checkpointing.*", FutureWarning)
         yield
