@@ -1,11 +1,11 @@
-"""`agent-evo skills`: compile, compare, check, squash and roll back the skills of a bank."""
+"""`agent-evo skills`: compile, compare, check, squash, roll back and export the skills of a bank."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from agent_evo_dagster.cli import skill_history
+from agent_evo_dagster.cli import skill_export, skill_history
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
 from agent_evo_dagster.cli.skill_views import (
     Selection,
@@ -25,12 +25,13 @@ _EXIT_CODES = (
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The skills of the bank: compile, diff, status, validate, squash, roll back.",
+    help="The skills of the bank: compile, diff, status, validate, squash, roll back, export.",
     epilog=_EXIT_CODES,
 )
 app.command("patch")(skill_history.patch)
 app.command("versions")(skill_history.list_versions)
 app.command("rollback")(skill_history.rollback)
+app.command("export")(skill_export.export)
 
 _Skill = Annotated[str | None, typer.Argument(help="One skill.")]
 _Group = Annotated[str | None, typer.Option("--group", help="All skills of one group.")]
