@@ -9,10 +9,11 @@ from agent_evo_dagster.settings import Settings, read_settings
 from assets.analysis import analysis_report, session_findings, training_findings
 from assets.capture import hook_event_files, read_spool
 from assets.evaluation import policy_evaluation
+from assets.packages import package_registry, skill_packages
 from assets.patches import patch_decisions, patch_evaluation, skill_patches
 from assets.rounds import lineage_archive, round_status
 from assets.segments import segments
-from assets.skills import build_compiled_skills, skill_bank_source, skill_packages
+from assets.skills import build_compiled_skills, skill_bank_source
 from assets.training import checkpoint, rollout_trajectories, training_config, training_metrics, training_run
 from assets.trajectories import trajectories
 from automation.console import round_console
@@ -82,6 +83,7 @@ def build_defs(
             analysis_report,
             round_status,
             skill_packages,
+            package_registry,
             lineage_archive,
         ],
         jobs=build_jobs(),

@@ -1,7 +1,6 @@
-"""The assets of skills: the bank, one asset per compiled SKILL.md, and the frozen package of a round."""
+"""The assets of skills: the bank, and one asset per compiled SKILL.md. Packages have a file of their own."""
 
 import difflib
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,9 +11,7 @@ import polars as pl
 from agent_evo_dagster.patches.frames import patches_from_frame
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.adoption import adopt_approved
-from agent_evo_dagster.rounds.packaging import freeze_round
 from agent_evo_dagster.rounds.provenance import Source, sources_of
-from agent_evo_dagster.rounds.status import RoundStatus
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_all
 from agent_evo_dagster.skills.sections import parse_document
@@ -180,54 +177,4 @@ def _versions(
             **numbers({"adopted": adopted, "skills": frame.height}),
             "versions": table(frame, frame.columns),
         },
-    )
-
-
-@dg.asset(
-    group_name=GROUP,
-    owners=[OWNER],
-    kinds={"json"},
-    partitions_def=EVOLUTION_ROUNDS,
-    description="The finished round, frozen: configuration, weights, rollouts, skills, report, environment.",
-)
-def skill_packages(
-    context: dg.AssetExecutionContext,
-    rounds: RoundsResource,
-    skill_bank: SkillBankResource,
-    round_status: pl.DataFrame,
-    training_run: pl.DataFrame,
-    training_config: pl.DataFrame,
-    policy_evaluation: pl.DataFrame,
-    patch_decisions: pl.DataFrame,
-    skill_versions: pl.DataFrame,
-    analysis_report: pl.DataFrame,
-) -> dg.MaterializeResult[pl.DataFrame]:
-    """Freeze the round once nothing in it waits for a person."""
-    manifest = rounds.manifest(context)
-    status = RoundStatus.model_validate_json(round_status["json"][0])
-    schema = pl.Schema({"package": pl.String})
-    if status.status == "waiting":
-        waits = "a patch waits for a person; the package is frozen when the round is complete"
-        return dg.MaterializeResult(
-            value=pl.DataFrame(schema=schema), metadata={"packages": 0, "state": waits}
-        )
-    bank = skill_bank.living()
-    package = freeze_round(
-        bank.path / "packages" / "task-packages" / manifest.key,
-        manifest=manifest,
-        status=status,
-        run_dir=rounds.path(training_run["run_dir"][0]),
-        files={
-            "config.json": training_config.write_json().encode(),
-            "evaluation.json": policy_evaluation.write_json().encode(),
-            "decisions.json": patch_decisions.write_json().encode(),
-            "skills.json": skill_versions.write_json().encode(),
-            "report.md": analysis_report["markdown"][0].encode(),
-        },
-        packages=json.loads(training_run["packages"][0]),
-    )
-    name = package.relative_to(bank.path).as_posix()
-    return dg.MaterializeResult(
-        value=pl.DataFrame({"package": [name]}, schema=schema),
-        metadata={"packages": 1, "path": dg.MetadataValue.path(package)},
     )

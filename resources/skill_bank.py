@@ -10,6 +10,7 @@ from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.packages.registry import Registry, read_registry
 
 
 class SkillBankResource(dg.ConfigurableResource[Any]):
@@ -41,6 +42,10 @@ class SkillBankResource(dg.ConfigurableResource[Any]):
                 "Restore that folder from a backup, or open a new round."
             )
         return SkillBank.open(folder)
+
+    def packages(self) -> Registry:
+        """The registry of the bank's packages; empty before the first."""
+        return read_registry(Path(self.path))
 
     def ledger(self) -> Ledger:
         """The record of decisions, kept with the bank."""

@@ -54,7 +54,21 @@ class RollbackRecord(_Record):
     reason: str = Field(min_length=1, max_length=2000)
 
 
-Record: TypeAlias = Annotated[DecisionRecord | AdoptionRecord | RollbackRecord, Field(discriminator="kind")]
+class PackageRecord(_Record):
+    """A package that became, or ceased to be, the current one of its slot in the registry."""
+
+    kind: Literal["package"] = "package"
+    slot: str = Field(description="`stable`, or `vertical/<domain>`.")
+    action: Literal["freeze", "promote", "use", "rollback"]
+    before: str | None
+    after: str | None
+    by: str = Field(min_length=1, max_length=200)
+    reason: str = Field(min_length=1, max_length=2000)
+
+
+Record: TypeAlias = Annotated[
+    DecisionRecord | AdoptionRecord | RollbackRecord | PackageRecord, Field(discriminator="kind")
+]
 
 
 def read_record(entry: Entry) -> Record:

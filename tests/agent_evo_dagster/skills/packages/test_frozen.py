@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from agent_evo_dagster.errors import SkillBankError
-from agent_evo_dagster.skills.packages import freeze_task_package, verify_package
+from agent_evo_dagster.skills.packages.frozen import freeze, planned, verify_package
 
 
 def made(folder: Path, text: bytes = b"{}", *, next_free: bool = False) -> Path:
@@ -18,12 +18,12 @@ def made(folder: Path, text: bytes = b"{}", *, next_free: bool = False) -> Path:
         "checkpoint": checkpoint,
         "one.bin": checkpoint / "model.safetensors",
     }
-    return freeze_task_package(
+    return freeze(
         folder / "packages" / "round-0001",
         files=files,
-        manifest={"round": "round-0001"},
+        about={"round": "round-0001"},
         next_free=next_free,
-    )
+    ).path
 
 
 def test_a_package_holds_files_bytes_and_folders_with_their_hashes(tmp_path: Path) -> None:
@@ -88,17 +88,36 @@ def test_every_kind_of_change_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["../x", "/x", "package.json", "a//b", "."])
 def test_files_stay_within_the_package(tmp_path: Path, name: str) -> None:
     with pytest.raises(SkillBankError, match="plain relative path"):
-        freeze_task_package(tmp_path / "p", files={name: b""}, manifest={})
+        freeze(tmp_path / "p", files={name: b""}, about={})
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["Up", ".hidden", "a b", "x" * 121])
 def test_package_names_are_plain(tmp_path: Path, name: str) -> None:
     with pytest.raises(SkillBankError, match="package name"):
-        freeze_task_package(tmp_path / name, files={}, manifest={})
+        freeze(tmp_path / name, files={}, about={})
 
 
 def test_a_missing_source_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(SkillBankError, match=r"'a' of the package, does not exist"):
-        freeze_task_package(tmp_path / "p", files={"a": tmp_path / "gone"}, manifest={})
+        freeze(tmp_path / "p", files={"a": tmp_path / "gone"}, about={})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_says_what_freezing_would_do_and_writes_nothing(tmp_path: Path) -> None:
+    plan = planned(tmp_path / "p", files={"a": b"1"}, about={"x": 1})
+    assert (plan.made, list(tmp_path.iterdir())) == (True, [])
+    made_now = freeze(tmp_path / "p", files={"a": b"1"}, about={"x": 1})
+    assert made_now.package == plan.package
+    assert not planned(tmp_path / "p", files={"a": b"1"}, about={"x": 1}).made
+    with pytest.raises(SkillBankError, match="never changes"):
+        planned(tmp_path / "p", files={"a": b"2"}, about={"x": 1})
+    assert planned(tmp_path / "p", files={"a": b"2"}, about={"x": 1}, next_free=True).path.name == "p.2"
+
+
+def test_a_link_in_a_package_is_found(tmp_path: Path) -> None:
+    package = made(tmp_path)
+    (package / "one.bin").unlink()
+    (package / "one.bin").symlink_to(tmp_path / "source/model.safetensors")
+    (package / "more").symlink_to(tmp_path)
+    assert verify_package(package) == ["more is not part of the package", "one.bin was changed"]

@@ -1,0 +1,1 @@
+"""Packages: frozen states of a bank or a round, the registry that names the current ones, and their life."""
