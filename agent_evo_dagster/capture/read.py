@@ -15,7 +15,8 @@ from agent_evo_dagster.capture.lines import BOM, Line, salvage, split
 from agent_evo_dagster.capture.quarantine import quarantine_row
 from agent_evo_dagster.capture.quick import quick_event, with_numbered_characters
 from agent_evo_dagster.capture.records import OpenCalls, Place, event_of, identity
-from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
+from agent_evo_dagster.capture.redact import redact_value, rules_of
+from agent_evo_dagster.capture.screen import rules_called_for
 from agent_evo_dagster.capture.secret_rules import Rule
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA, Event, FileSlice
 from agent_evo_dagster.errors import CaptureError

@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-import polars as pl
-
 from agent_evo_dagster.capture.personal_rules import PERSONAL_RULES
 from agent_evo_dagster.capture.secret_rules import RULES, SECRET_FIELD, Rule
 from agent_evo_dagster.errors import CaptureError
@@ -24,7 +22,6 @@ KEY_BYTES = 32
 
 _NAME_KEY = b"names"  # tells two names of files apart; the key of a home is not known where they are listed
 _MARK = "<redacted:"
-_ESCAPED = r"\\u00[2-7]"  # printable ASCII written so could hide any other
 _SHORTEST = 8  # no rule matches less
 _KINDS = sorted({"password", *PERSONAL_RULES, *(rule.kind for rule in RULES)})
 _PLACEHOLDER = re.compile(rf"{_MARK}(?:{'|'.join(_KINDS)}):[0-9a-f]{{8}}>")
@@ -96,35 +93,6 @@ def redact_value(value: object, key: bytes, rules: Sequence[Rule] | None = None)
         same = all(name == old and new is value[old] for (name, new), old in zip(pairs, value, strict=True))
         return value if same else dict(pairs)
     return value
-
-
-def rules_called_for(lines: Sequence[bytes], rules: Sequence[Rule] = RULES) -> list[Sequence[Rule]]:
-    """The `rules` that a raw JSON line calls for: others would find nothing in it. For most lines, none."""
-    if not lines:
-        return []
-    try:
-        text = pl.Series(lines, dtype=pl.Binary).cast(pl.String)
-    except pl.exceptions.ComputeError:  # a byte that is not UTF-8
-        text = pl.Series([line.decode("utf-8", "replace") for line in lines], dtype=pl.String)
-    frame = text.to_frame("line")
-    found: list[Sequence[Rule]] = [()] * len(lines)
-    rows = frame.select(pl.any_horizontal(map(_holds, _searches(rules)))).to_series().arg_true()
-    some = frame[rows].select(_holds(f"{rule.hint}|{_ESCAPED}").alias(str(n)) for n, rule in enumerate(rules))
-    for row, flags in zip(rows, some.iter_rows(), strict=True):
-        found[row] = [rule for rule, flag in zip(rules, flags, strict=True) if flag]
-    return found
-
-
-def _holds(hint: str) -> pl.Expr:
-    return pl.col("line").str.contains(hint)
-
-
-def _searches(rules: Sequence[Rule]) -> list[str]:
-    """What to look for in each line. Few literals in one search, or none but one, are found fastest."""
-    groups: dict[str, dict[str, None]] = {}
-    for rule in rules:
-        groups.setdefault(rule.group or rule.hint, {})[rule.hint] = None
-    return [_ESCAPED, *("|".join(hints) for hints in groups.values())]
 
 
 def _replace(match: re.Match[str], *, kind: str, key: bytes) -> str:

@@ -1,7 +1,7 @@
 """The kinds of secrets that redaction knows, as patterns. Not their application.
 
 Each rule has an exact pattern for decoded text (its last group is the secret; without one, the whole match)
-and a looser hint in the syntax of Rust's regex engine, which finds raw JSON lines that are worth a look. No
+and a looser hint on bytes in the syntax of Hyperscan, which finds raw JSON lines that are worth a look. No
 exact pattern can backtrack without bound: what can repeat is anchored on its left, bounded, or disjoint from
 what follows.
 """
@@ -18,13 +18,10 @@ class Rule:
     cues: tuple[str, ...]  # lower-case texts, one of which is in any text that `exact` matches
     exact: re.Pattern[str]
     hint: str
-    group: str = ""  # hints of one group are looked for together: up to some forty literals, that is faster
 
 
-def _rule(
-    kind: str, cues: str, exact: str, hint: str, flags: re.RegexFlag = re.NOFLAG, *, group: str = ""
-) -> Rule:
-    return Rule(kind, tuple(cues.split()), re.compile(exact, flags), hint, group)
+def _rule(kind: str, cues: str, exact: str, hint: str, flags: re.RegexFlag = re.NOFLAG) -> Rule:
+    return Rule(kind, tuple(cues.split()), re.compile(exact, flags), hint)
 
 
 # Where an escape ends, though its last character is a letter: of a string's source, of a URL, of a terminal.
@@ -41,16 +38,14 @@ _ESCAPE_ENDS = "|".join(
 _WORD = rf"(?:\b|{_ESCAPE_ENDS})"  # where a word may begin
 
 
-def _token(
-    kind: str, cues: str, body: str, hint: str, *, group: str = "tokens", joined: bool = False
-) -> Rule:
+def _token(kind: str, cues: str, body: str, hint: str, *, joined: bool = False) -> Rule:
     """A token that tells by its form what it is; nothing that could be a part of it stands before it.
 
     `joined`: its form is so rare that it is one behind `name_` or `name-` too.
     """
     before = "A-Za-z0-9" if joined else "A-Za-z0-9_-"
     exact = re.compile(rf"(?:(?<![{before}])|{_ESCAPE_ENDS})(?:{body})")
-    return Rule(kind, tuple(cues.split()), exact, hint, group)
+    return Rule(kind, tuple(cues.split()), exact, hint)
 
 
 def _cases(*words: str) -> list[str]:
@@ -83,10 +78,24 @@ _BEGINS = "(?=[pPsScCaAeErRbBiI](?i:ass|wd|ecret|red|pi|cc|riv|ign|ncr|uth|efr|e
 _QUOTES = r"""["'\\]{0,6}"""
 _ASSIGN = rf"{_QUOTES}\s{{0,4}}(?:=|:)\s{{0,4}}"
 _BARE = r"""[^\s"'`\\,;&|<>(){}\[\]]"""
-_GAP = r"(?:\s|\\+[nrt])*"  # white space, in a raw line
+
+# In a raw line: white space, by escapes or beyond ASCII too.
+_SPACE = r"(?:[\s\x80-\xff]|\\+(?:[bfnrtv]|u[0-9a-fA-F]{4}))"
+_NAMES_HINT = (  # in any case of ASCII: simpler than the names, and little more
+    "(?i:password|passwd|passphrase|pwd|secret|credential|(?:auth|access|refresh|session|bearer|api|id)[_-]?token"
+    "|(?:api|secret|access|private|account|signing|encryption)[_-]?key(?:[_-]?id)?)"
+    rf"""s?["'\\]*{_SPACE}*[=:]"""
+)
 _NOT_CODE = r"(?![\w.]{0,200}[(\[])(?!\$)"  # a call, a subscript or a variable is no secret itself
 # What stands behind a host rather than a user: a port, or what is put in for one; the end of an IPv6 address.
 _NO_PORT = r"(?!(?:[0-9]{1,5}|%[sd]|\$?\{[^{}\s]{0,50}\}|\$[A-Z_]{1,50})[/']|[0-9A-Fa-f:]{0,45}\][:/])"
+
+
+def _folded(words: str) -> str:
+    """These words for bytes read in either case: a few of their letters have cases beyond ASCII."""
+    beyond = {"i": r"(?:i|\xc4[\xb0\xb1])", "s": r"(?:s|\xc5\xbf)", "k": r"(?:k|\xe2\x84\xaa)"}
+    return "".join(beyond.get(letter, letter) for letter in words)
+
 
 # Names of JSON fields whose value is a secret.
 SECRET_FIELD = re.compile(rf"(?:.*[_\-. ])?{_NAMES}s?")
@@ -99,7 +108,6 @@ RULES: tuple[Rule, ...] = (
         r"(?:.*?-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|.*)",
         "PRIVATE KEY",
         re.DOTALL,
-        group="words",
     ),
     _token(
         "jwt",
@@ -162,7 +170,6 @@ RULES: tuple[Rule, ...] = (
         "hooks.slack.com",
         r"hooks\.slack\.com/services/(?P<s>[A-Za-z0-9/]{20,})",
         r"hooks\.slack\.com",
-        group="words",
     ),
     _token(
         "stripe_key",
@@ -192,21 +199,18 @@ RULES: tuple[Rule, ...] = (
         r"|(?:pul|key)-[0-9a-f]{32,}",
         r"(?:lin_api_|ntn_|fig[do]_|hvs\.|glsa_|PMAK-|dp\.pt\.|sntrys_|ATATT3|AGE-SECRET-KEY-)[A-Za-z0-9_-]{20}"
         r"|(?:pul|key)-[0-9a-f]{32}",
-        group="services",
     ),
     _token(
         "twilio_key",
         "sk ac",
         r"(?:SK|AC)[0-9a-f]{32}(?![A-Za-z0-9])",
         r"(?:SK|AC)[0-9a-f]{32}",
-        group="services",
     ),
     _rule(
         "telegram_token",
         ":aa",
         rf"(?:(?<![0-9A-Za-z])|(?<=bot)|{_ESCAPE_ENDS})[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{32,36}}(?![A-Za-z0-9_-])",
         r":AA[A-Za-z0-9_-]{32}",
-        group="words",
     ),
     _rule(
         "azure_signature",
@@ -218,16 +222,14 @@ RULES: tuple[Rule, ...] = (
         "password",
         "login",
         rf"{_WORD}login\s+[^\s\\]{{1,100}}\s+password\s+(?P<s>\S{{1,200}})",
-        r"login(?:\s|\\+[nrt])",
-        group="words",
+        rf"login{_SPACE}",
     ),
-    _rule("password", "pass:", r"-pass(?:in|out)?\s+pass:(?P<s>[^\s\"'\\]{1,200})", "pass:", group="words"),
+    _rule("password", "pass:", r"-pass(?:in|out)?\s+pass:(?P<s>[^\s\"'\\]{1,200})", "pass:"),
     _rule(
         "password",
         "redis-cli",
         rf"{_WORD}redis-cli\b[^|;&\n]{{0,200}}?\s-a\s*(?P<s>\S{{4,200}})",
         "redis-cli",
-        group="words",
     ),
     _rule(
         "url_password",
@@ -239,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         "authorization",
         "authorization",
         rf"{_WORD}authorization{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
-        "(?i:authorization)",
+        f"(?i:{_folded('authorization')})",
         re.IGNORECASE,
     ),
     _rule(
@@ -254,22 +256,22 @@ RULES: tuple[Rule, ...] = (
         "passw passphrase secret token key",
         rf"""-(?<![A-Za-z]-)-?[A-Za-z-]{{0,40}}(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key)"""
         rf"""(?:=|\s+){_QUOTES}{_NOT_CODE}(?P<s>[^\s"'`\\]{{4,}})""",
-        r"(?i:-[A-Z-]*(?:passw(?:or)?d|passphrase|secret|token|api-?key|access-?key))(?:=|\s|\\+[nrt])",
+        rf"(?i:-[A-Z\x80-\xff-]*(?:{_folded('passw(?:or)?d|passphrase|secret|token|api-?key|access-?key')}))"
+        rf"(?:=|{_SPACE})",
         re.IGNORECASE,
     ),
-    _rule("password", "sshpass", rf"{_WORD}sshpass\s+-p\s*(?P<s>\S{{1,200}})", "sshpass", group="words"),
+    _rule("password", "sshpass", rf"{_WORD}sshpass\s+-p\s*(?P<s>\S{{1,200}})", "sshpass"),
     _rule(
         "password",
         "mysql",
         rf"{_WORD}mysql(?:dump|admin)?\b[^|;&\n]{{0,200}}?\s-p(?P<s>[^\s-]\S{{0,200}})",
         "mysql",
-        group="words",
     ),
     _rule(
         "password",
         "-u --user",
         r"""-(?:(?<=\s-)u|-user)[\s=]+["']?[^\s:"'$]{1,100}:(?P<s>[^\s"'$]{3,})""",
-        rf"(?:-u|--user){_GAP}=?[^\s:]+:",
+        rf"(?:-u|--user)(?:=|{_SPACE})*[^\s:]+:",
     ),
     _rule(
         "password",
@@ -282,12 +284,12 @@ RULES: tuple[Rule, ...] = (
         "password",
         "passw passphrase pwd secret credential key token",
         rf"""{_BEGINS}{_NAMES}{_ASSIGN}(?:\\{{0,3}}"(?P<s>[^"\\\n]{{4,500}})|\\{{0,3}}'(?P<q>[^'\\\n]{{4,500}}))""",
-        rf"{_NAMES}{_QUOTES}{_GAP}[=:]",
+        _NAMES_HINT,
     ),
     _rule(
         "password",
         "passw passphrase pwd secret credential key token",
         rf"{_BEGINS}{_NAMES}{_ASSIGN}{_NOT_CODE}(?P<s>(?=[^\d\s]{{0,200}}\d){_BARE}{{6,200}})",
-        rf"{_NAMES}{_QUOTES}{_GAP}[=:]",
+        _NAMES_HINT,
     ),
 )

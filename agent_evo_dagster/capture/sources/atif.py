@@ -20,7 +20,8 @@ from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.quarantine import quarantine_row
 from agent_evo_dagster.capture.read import verified_bytes
 from agent_evo_dagster.capture.records import identity
-from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
+from agent_evo_dagster.capture.redact import redact_value, rules_of
+from agent_evo_dagster.capture.screen import rules_called_for
 from agent_evo_dagster.capture.sources.protocol import Reading
 from agent_evo_dagster.capture.types import QUARANTINE_SCHEMA, Event, FileSlice, Source, bare_event
 from agent_evo_dagster.errors import CaptureError

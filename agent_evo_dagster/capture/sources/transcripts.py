@@ -18,7 +18,8 @@ from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.quarantine import quarantine_row
 from agent_evo_dagster.capture.read import verified_bytes
 from agent_evo_dagster.capture.records import Place
-from agent_evo_dagster.capture.redact import redact_value, rules_called_for, rules_of
+from agent_evo_dagster.capture.redact import redact_value, rules_of
+from agent_evo_dagster.capture.screen import rules_called_for
 from agent_evo_dagster.capture.secret_rules import Rule
 from agent_evo_dagster.capture.sources.protocol import Reading
 from agent_evo_dagster.capture.transcript_records import KnownCalls, Nothing, events_of
