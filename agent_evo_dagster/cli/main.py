@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from agent_evo_dagster.cli import (
+    config,
     doctor,
     export,
     hooks,
@@ -25,6 +26,7 @@ app = typer.Typer(
     help="Skills and tool-using agents that get better from experience, one gated round at a time.",
 )
 app.add_typer(rounds.app, name="rounds")
+app.add_typer(config.app, name="config")
 app.add_typer(patches.app, name="patches")
 app.add_typer(skills.app, name="skills")
 app.add_typer(hooks.app, name="hooks")

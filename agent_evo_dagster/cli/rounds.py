@@ -1,4 +1,4 @@
-"""`agent-evo rounds`: open, list, run and show rounds."""
+"""`agent-evo rounds`: open, list, run, watch and show rounds."""
 
 import json
 from collections.abc import Sequence
@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from agent_evo_dagster.cli import watching
 from agent_evo_dagster.cli.overview import print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.errors import RoundError, SettingsError
@@ -19,7 +20,9 @@ from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.config_sources import resolve_config
 
-app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, show.")
+app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, watch, show.")
+
+app.command("watch")(watching.watch)
 
 JOBS = {
     "all": "evolution_round",

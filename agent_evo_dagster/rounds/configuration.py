@@ -1,6 +1,6 @@
 """The training configuration of a round, from the bank that it reads and what was asked. No run."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.seeds import training_seed
@@ -25,6 +25,16 @@ def round_config(
         overrides=manifest.overrides,
         seed=training_seed(manifest),
     )
+
+
+def asked_config(bank: SkillBank, request: str, overrides: Mapping[str, float | int | str]) -> ResolvedConfig:
+    """The configuration of a round that would be opened on `bank` now; its seed is only known then.
+
+    Raises:
+        SkillBankError: a skill of the bank does not compile.
+        TrainingError: a setting is unknown or out of its range.
+    """
+    return resolve_config(skill_settings=_sourced(bank, ()), request=request, overrides=overrides, seed=0)
 
 
 def _sourced(bank: SkillBank, candidates: Sequence[Patch]) -> list[SourcedSetting]:

@@ -1,0 +1,113 @@
+"""`agent-evo config`: what a round would train with, without opening one."""
+
+import json
+from collections import Counter
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from agent_evo_dagster.cli.project import current_settings, project_root
+from agent_evo_dagster.cli.rounds import Set, overrides
+from agent_evo_dagster.rounds.configuration import asked_config
+from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.config_sources import ResolvedConfig, SettingRow
+
+NOT_UNDERSTOOD = 3
+
+app = typer.Typer(no_args_is_help=True, help="Training settings: check what a round would train with.")
+
+
+@app.callback()
+def config() -> None:
+    """Training settings: check what a round would train with."""
+
+
+@app.command()
+def check(
+    request: Annotated[
+        str, typer.Argument(help="What to train, in plain language (English or Chinese).")
+    ] = "",
+    *,
+    set_: Set = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All settings, not only those asked for.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
+) -> None:
+    """Show each setting with its source and reason; exit 1 if refused, 3 if words were not understood."""
+    settings = current_settings()
+    bank = settings.bank_path
+    bank = bank if bank.exists() else project_root() / "skill_bank"
+    found = asked_config(SkillBank.open(bank), request, overrides(set_ or ()))
+    if as_json:
+        typer.echo(json.dumps(_fields(found)))
+    else:
+        _print(Console(soft_wrap=True), found, everything=everything)
+    raise typer.Exit(NOT_UNDERSTOOD if found.ignored else 0)
+
+
+def rollouts(config: TrainingConfig) -> tuple[int, int]:
+    """Rollouts of the training, and of the evaluation before and after it."""
+    training = config.max_steps * config.prompts_per_step * config.num_generations
+    return training, 2 * config.evaluation_tasks * (config.evaluation_samples + 1)
+
+
+def remarks(config: TrainingConfig) -> list[str]:
+    """What is allowed, and seldom meant."""
+    found = []
+    if config.max_completion_length < config.max_new_tokens:
+        found.append(
+            f"max_completion_length {config.max_completion_length} ends a rollout before max_new_tokens "
+            f"{config.max_new_tokens} end its first turn"
+        )
+    if config.num_generations < 4:
+        found.append("num_generations below 4: most groups are all right or all wrong and teach nothing")
+    if config.learning_rate == 0:
+        found.append("learning_rate 0 is the control: nothing is learnt")
+    if config.warmup_steps >= config.max_steps:
+        found.append(
+            f"warmup_steps {config.warmup_steps} of {config.max_steps}: the learning rate is never reached"
+        )
+    return found
+
+
+def _print(console: Console, found: ResolvedConfig, *, everything: bool) -> None:
+    asked = [row for row in found.rows if row.source in ("request", "override")]
+    given = asked or [row for row in found.rows if row.source == "skill"]
+    shown = found.rows if everything else given
+    table = Table("setting", "value", "source", Column("why", overflow="fold"))
+    for row in shown:
+        table.add_row(row.name, str(row.value), Text(f"{row.source}: {row.origin}"), Text(row.why))
+    console.print(table)
+    counts = Counter(row.source for row in found.rows)
+    console.print(Text(", ".join(f"{count} by {source}" for source, count in counts.items())))
+    training, evaluation = rollouts(found.config)
+    console.print(Text(f"{training:,} rollouts to train, {evaluation:,} to evaluate"))
+    for remark in remarks(found.config):
+        console.print(Text(f"note: {remark}", style="yellow"))
+    if found.ignored:
+        console.print(Text(f"not understood: {found.ignored}", style="bold yellow"))
+
+
+def _fields(found: ResolvedConfig) -> dict[str, object]:
+    training, evaluation = rollouts(found.config)
+    return {
+        "settings": [_row(row) for row in found.rows],
+        "rollouts": {"training": training, "evaluation": evaluation},
+        "notes": remarks(found.config),
+        "not_understood": found.ignored or None,
+    }
+
+
+def _row(row: SettingRow) -> dict[str, object]:
+    return {
+        "name": row.name,
+        "value": row.value,
+        "source": row.source,
+        "origin": row.origin,
+        "why": row.why,
+    }
