@@ -9,17 +9,19 @@ from agent_evo_dagster.settings import Settings, read_settings
 from assets.analysis import analysis_report, session_findings, training_findings
 from assets.capture import hook_event_files, read_spool
 from assets.evaluation import policy_evaluation
+from assets.archives import lineage_archive
 from assets.packages import package_registry, skill_packages
 from assets.patches import patch_decisions, patch_evaluation, skill_patches
-from assets.rounds import lineage_archive, round_status
+from assets.rounds import round_lineage, round_status
 from assets.segments import segments
 from assets.skills import build_compiled_skills, skill_bank_source
 from assets.training import checkpoint, rollout_trajectories, training_config, training_metrics, training_run
 from assets.trajectories import trajectories
 from automation.console import round_console
-from automation.jobs import build_jobs
+from automation.jobs import build_archive_job, build_jobs
 from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
+from resources.detectors import DetectorsResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.spool import SpoolResource
@@ -51,6 +53,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
         ),
+        "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(python=trainer_python),
     }
 
@@ -84,9 +87,10 @@ def build_defs(
             round_status,
             skill_packages,
             package_registry,
+            round_lineage,
             lineage_archive,
         ],
-        jobs=build_jobs(),
+        jobs=[*build_jobs(), build_archive_job()],
         schedules=[build_nightly(chosen, TEMPLATE)],
         sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen, TEMPLATE)],
         loggers={"console": round_console()},

@@ -33,9 +33,13 @@ class Settings(BaseSettings):
         None,
         description="JSON file of what models cost, for the cost of sessions; without it, none is given.",
     )
+    detectors: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Session detectors of one's own: package.module:Class; commas between.",
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
 
-    @field_validator("redact", mode="before")
+    @field_validator("redact", "detectors", mode="before")
     @classmethod
     def _kinds(cls, value: object) -> object:
         """The environment's text as a list."""

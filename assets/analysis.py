@@ -7,6 +7,7 @@ from agent_evo_dagster.analysis.report import render_report
 from agent_evo_dagster.analysis.sessions import find_in_sessions
 from agent_evo_dagster.analysis.training import find_in_training
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
+from agent_evo_dagster.capture.usage import usage_by_step
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.training.config_sources import config_from_frame
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
@@ -14,7 +15,9 @@ from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, picture, table
 from assets.report_inputs import earlier_trend, gather
 from assets.schema import schema_problems
+from resources.detectors import DetectorsResource
 from resources.rounds import RoundsResource
+from resources.skill_bank import SkillBankResource
 from resources.warehouse import WarehouseResource
 
 GROUP = "analysis"
@@ -44,12 +47,32 @@ SHOWN = ["origin", "kind", "severity", "summary", "count", "target_skill", "conf
     owners=[OWNER],
     kinds={"polars", "parquet"},
     partitions_def=EVOLUTION_ROUNDS,
+    deps=["skill_bank_source"],
     description="What went wrong in the sessions of the round, with evidence; no LLM.",
     check_specs=[dg.AssetCheckSpec("finding_schema", asset="session_findings", blocking=True)],
 )
-def session_findings(trajectories: pl.DataFrame, segments: pl.DataFrame) -> Results:
-    """Look for patterns of failure in the sessions."""
-    yield _findings(find_in_sessions(trajectories, segments))
+def session_findings(
+    context: dg.AssetExecutionContext,
+    rounds: RoundsResource,
+    skill_bank: SkillBankResource,
+    detectors: DetectorsResource,
+    trajectories: pl.DataFrame,
+    segments: pl.DataFrame,
+    token_usage: pl.DataFrame,
+) -> Results:
+    """Look for patterns of trouble in the sessions, with the skills' texts as the round read them."""
+    bank = skill_bank.read_by(rounds.manifest(context))
+    texts = {
+        (ref.name, name): text for ref in bank.skills() for name, text in bank.sections(ref.name).items()
+    }
+    found = find_in_sessions(
+        trajectories,
+        segments,
+        skills=texts,
+        usage=usage_by_step(token_usage, trajectories),
+        detectors=detectors.chosen(),
+    )
+    yield _findings(found)
 
 
 @dg.asset(

@@ -1,6 +1,6 @@
 """Tool calls as detectors read them: a step, its segment, and normal forms. No rule about what is wrong."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -14,7 +14,7 @@ from agent_evo_dagster.analysis.signatures import error_signature, normal_input,
 from agent_evo_dagster.trajectories.types import Outcome, StepKind
 
 _STEP_COLUMNS = (
-    "step_id", "trajectory_id", "session_id", "index", "kind", "event_ids", "started_at",
+    "step_id", "trajectory_id", "session_id", "index", "kind", "event_ids", "started_at", "duration_ms",
     "tool_name", "tool_input", "tool_response", "error", "outcome", "outcome_reason",
 )  # fmt: skip
 _SEGMENT_COLUMNS = ("segment_id", "skill", "step_ids")
@@ -37,6 +37,7 @@ class Call:
     segment_id: str | None
     skill: str | None
     started_at: datetime | None
+    duration_ms: float | None
 
     @property
     def failed(self) -> bool:
@@ -61,8 +62,16 @@ class Call:
     @cached_property
     def path(self) -> str | None:
         """The file or folder that its input names, where the tool takes one."""
+        return self._text_of(_PATH_KEYS)
+
+    @cached_property
+    def command(self) -> str | None:
+        """The shell command that it runs, where it is one."""
+        return self._text_of(("command",)) if self.tool == "Bash" else None
+
+    def _text_of(self, keys: Sequence[str]) -> str | None:
         parsed = parse_json(self.raw_input)
-        values = [parsed.get(key) for key in _PATH_KEYS] if isinstance(parsed, Mapping) else []
+        values = [parsed.get(key) for key in keys] if isinstance(parsed, Mapping) else []
         return next((value for value in values if isinstance(value, str) and value), None)
 
     @property
@@ -79,7 +88,7 @@ def read_calls(steps: pl.DataFrame, segments: pl.DataFrame) -> list[Call]:
     return [_call(row, homes) for row in rows if row["kind"] == StepKind.TOOL_CALL]
 
 
-def by_trajectory(calls: list[Call]) -> Iterator[list[Call]]:
+def by_trajectory(calls: Sequence[Call]) -> Iterator[list[Call]]:
     """The calls of each trajectory, in order."""
     for _, group in groupby(calls, key=lambda call: call.trajectory_id):
         yield list(group)
@@ -100,6 +109,7 @@ def _call(row: Mapping[str, Any], homes: Mapping[str, tuple[str, str | None]]) -
         segment_id=segment_id,
         skill=skill,
         started_at=row["started_at"],
+        duration_ms=row["duration_ms"],
     )
 
 

@@ -2,13 +2,13 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.calls import Call
 from agent_evo_dagster.analysis.findings import make_finding
 from agent_evo_dagster.analysis.text import excerpt, plural
 from agent_evo_dagster.analysis.types import Finding, Severity
+from agent_evo_dagster.analysis.view import Sessions
 
 # Only read in the error of a call whose structured outcome is already a failure.
 _ABSENT = re.compile(
@@ -25,10 +25,10 @@ class MissingFile:
 
     name: str = "missing_file"
 
-    def find(self, calls: Sequence[Call]) -> list[Finding]:
+    def find(self, sessions: Sessions) -> list[Finding]:
         """One finding for each skill and missing path."""
         groups: dict[tuple[str, str], list[Call]] = defaultdict(list)
-        for call in calls:
+        for call in sessions.calls:
             if call.failed and (path := missing_path(call)):
                 groups[call.skill or "", path].append(call)
         return [self._finding(path, group) for (_, path), group in groups.items()]
@@ -50,6 +50,7 @@ class MissingFile:
                 "path_from": "input" if from_input else "error",
                 "sessions": sessions,
             },
+            subject=(path,),
             skill=calls[0].skill,
         )
 

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from agent_evo_dagster.analysis.calls import Call, by_trajectory
-from agent_evo_dagster.analysis.findings import make_finding
+from agent_evo_dagster.analysis.findings import Json, make_finding
 from agent_evo_dagster.analysis.text import excerpt, plural, times
 from agent_evo_dagster.analysis.types import Finding, Severity
+from agent_evo_dagster.analysis.view import Sessions
 
 _WORDS = re.compile(r"[^\W_]+(?:[._-][^\W_]+)*")
 _MAX_EXAMPLES = 3
+_MAX_WORDS = 8  # that tell what changed
+_WHOLE_WORDS = re.compile(r"\S+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +25,7 @@ class Recovery:
     failure: Call
     success: Call
     cost: int
+    between: tuple[Call, ...] = ()  # calls of other kinds or inputs that succeeded between the two
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +36,10 @@ class FailureRecovery:
     window: int = 12
     similarity: float = 0.4
 
-    def find(self, calls: Sequence[Call]) -> list[Finding]:
+    def find(self, sessions: Sessions) -> list[Finding]:
         """One finding for each skill, tool and error signature."""
         groups: dict[tuple[str, str, str], list[Recovery]] = defaultdict(list)
-        for trajectory in by_trajectory(list(calls)):
+        for trajectory in by_trajectory(sessions.calls):
             for pair in self.pairs(trajectory):
                 groups[pair.failure.skill or "", pair.failure.tool, pair.failure.signature].append(pair)
         return [self._finding(group) for group in groups.values()]
@@ -45,9 +49,9 @@ class FailureRecovery:
         found: dict[str, Recovery] = {}
         for position, call in enumerate(trajectory):
             if call.failed and (success := self._success_after(trajectory, position)):
-                found.setdefault(
-                    trajectory[success].step_id, Recovery(call, trajectory[success], success - position)
-                )
+                done = trajectory[success]
+                between = tuple(call for call in trajectory[position + 1 : success] if call.succeeded)
+                found.setdefault(done.step_id, Recovery(call, done, success - position, between))
         return list(found.values())
 
     def _success_after(self, trajectory: Sequence[Call], position: int) -> int | None:
@@ -90,9 +94,28 @@ class FailureRecovery:
                     {"failed": excerpt(pair.failure.input, 300), "worked": excerpt(pair.success.input, 300)}
                     for pair in pairs[:_MAX_EXAMPLES]
                 ],
+                **_fix_of(pairs[-1]),
             },
+            subject=(failure.tool, failure.signature),
             skill=failure.skill,
         )
+
+
+def _fix_of(pair: Recovery) -> dict[str, Json]:
+    """What the last of the pairs shows to have helped: words that changed, or the calls made in between."""
+    if pair.failure.input == pair.success.input:
+        did = [f"{call.tool}: {excerpt(call.input, 100)}" for call in pair.between[-_MAX_EXAMPLES:]]
+        return {"fixed_by": "calls in between" if did else "trying again", "calls_between": did}
+    before, after = (dict.fromkeys(_WHOLE_WORDS.findall(text)) for text in _inputs(pair))
+    return {
+        "fixed_by": "another input",
+        "removed": [excerpt(word) for word in before if word not in after][:_MAX_WORDS],
+        "added": [excerpt(word) for word in after if word not in before][:_MAX_WORDS],
+    }
+
+
+def _inputs(pair: Recovery) -> tuple[str, str]:
+    return pair.failure.path or pair.failure.input, pair.success.path or pair.success.input
 
 
 def _later(costs: list[int]) -> str:

@@ -1,13 +1,14 @@
 """The same call made very often in a session, whatever came of it: polling, waiting, re-reading."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.calls import Call
+from agent_evo_dagster.analysis.commands import head_of
 from agent_evo_dagster.analysis.findings import make_finding
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.types import Finding, Severity
+from agent_evo_dagster.analysis.view import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +18,10 @@ class RepeatedCall:
     name: str = "repeated_call"
     minimum: int = 5
 
-    def find(self, calls: Sequence[Call]) -> list[Finding]:
+    def find(self, sessions: Sessions) -> list[Finding]:
         """One finding for each session, skill, tool and input."""
         groups: dict[tuple[str, str, str, str], list[Call]] = defaultdict(list)
-        for call in calls:
+        for call in sessions.calls:
             if not call.failed:
                 groups[call.session_id, call.skill or "", call.tool, call.input].append(call)
         return [self._finding(group) for group in groups.values() if len(group) >= self.minimum]
@@ -37,5 +38,6 @@ class RepeatedCall:
             count=len(calls),
             confidence=0.6,
             data={"tool": first.tool, "input": excerpt(first.input, 300), "session": first.session_id},
+            subject=(first.tool, head_of(first.command) or first.input),
             skill=first.skill,
         )

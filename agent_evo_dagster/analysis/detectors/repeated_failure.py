@@ -1,13 +1,13 @@
 """The same call failing again and again in a session: the agent did not learn from the first answer."""
 
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.calls import Call
 from agent_evo_dagster.analysis.findings import make_finding
 from agent_evo_dagster.analysis.text import excerpt, plural
 from agent_evo_dagster.analysis.types import Finding, Severity
+from agent_evo_dagster.analysis.view import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,14 @@ class RepeatedFailure:
     name: str = "repeated_failure"
     minimum: int = 2
 
-    def find(self, calls: Sequence[Call]) -> list[Finding]:
+    def find(self, sessions: Sessions) -> list[Finding]:
         """One finding for each skill, tool and input."""
-        sessions: dict[tuple[str, str, str, str], list[Call]] = defaultdict(list)
-        for call in calls:
+        repeated: dict[tuple[str, str, str, str], list[Call]] = defaultdict(list)
+        for call in sessions.calls:
             if call.failed:
-                sessions[call.session_id, call.skill or "", call.tool, call.input].append(call)
+                repeated[call.session_id, call.skill or "", call.tool, call.input].append(call)
         groups: dict[tuple[str, str, str], list[list[Call]]] = defaultdict(list)
-        for (_, *key), failures in sessions.items():
+        for (_, *key), failures in repeated.items():
             if len(failures) >= self.minimum:
                 groups[key[0], key[1], key[2]].append(failures)
         return [self._finding(group) for group in groups.values()]
@@ -49,5 +49,6 @@ class RepeatedFailure:
                 "sessions": sorted({call.session_id for call in failures}),
                 "most_in_one_session": worst,
             },
+            subject=(first.tool, first.input),
             skill=first.skill,
         )

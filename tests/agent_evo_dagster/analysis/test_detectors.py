@@ -34,8 +34,8 @@ def test_a_detector_of_ones_own_takes_the_place_of_the_shipped_ones():
     class Counts:
         name: str = "counts"
 
-        def find(self, calls):
-            size = len(calls)
+        def find(self, sessions):
+            size = len(sessions.calls)
             return [
                 make_finding(
                     "session", self.name, severity=Severity.INFO, summary=f"{size} calls",

@@ -54,7 +54,7 @@ def test_another_content_has_another_id(change):
 
 def test_evidence_is_bounded_and_said_once():
     many = finding(evidence=[*(f"e-{at}" for at in range(500)), "e-0"], count=500)
-    assert len(many.evidence) == MAX_EVIDENCE
+    assert len(to_frame([many])["evidence"][0]) == MAX_EVIDENCE
     assert many.count == 500
     assert finding(evidence=["a", "b", "a"]).evidence == ("a", "b")
 

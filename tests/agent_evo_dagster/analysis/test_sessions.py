@@ -51,13 +51,13 @@ def test_words_such_as_failed_in_a_successful_call_find_nothing():
     same = call(
         "Bash", {"command": "pytest"}, "success", response={"stdout": "3 failed, No such file or directory"}
     )
-    assert findings([same, same]).is_empty()
+    assert findings([same, same])["kind"].to_list() == ["effort"]
 
 
 @pytest.mark.parametrize("outcome", ["denied", "interrupted", "pending", "unknown"])
 def test_only_failures_are_failures(outcome):
     same = call("Read", {"file_path": "/a"}, outcome, error=MISSING)
-    assert findings([same, same]).is_empty()
+    assert set(findings([same, same])["kind"]) <= {"effort", "denied"}
 
 
 def test_a_failure_and_the_similar_success_after_it_are_a_recovery_with_its_cost():
@@ -152,7 +152,7 @@ def test_the_same_call_many_times_is_polling():
 
 def test_findings_of_free_segments_have_no_target():
     same = call("Bash", {"command": "x"}, "failure", error="Exit code 1")
-    assert findings([same, same], skill=None)["target_skill"].to_list() == [None]
+    assert findings([same, same], skill=None)["target_skill"].to_list() == [None, None]
 
 
 def test_no_steps_give_no_findings():
