@@ -5,13 +5,13 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 
-from agent_evo_dagster.capture.read import batches, read_slices
+from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.slices import available_slices, spool_files
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.segments.build import build_segments
@@ -27,6 +27,20 @@ def all_slices(spool: Path) -> list[FileSlice]:
     """Everything in a spool."""
     later = datetime.now(UTC) + timedelta(days=1)
     return available_slices(spool, [], now=later, quiet=timedelta(), include_open=True)
+
+
+def batches(slices: Iterable[FileSlice], size: int) -> Iterator[list[FileSlice]]:
+    """The slices in order, in groups of about `size` bytes."""
+    batch: list[FileSlice] = []
+    held = 0
+    for part in slices:
+        batch.append(part)
+        held += part.end - part.start
+        if held >= size:
+            yield batch
+            batch, held = [], 0
+    if batch:
+        yield batch
 
 
 def chain_times(spool: Path, rounds: int) -> dict[str, float]:

@@ -5,6 +5,7 @@ import math
 from datetime import UTC, datetime, timedelta
 
 import orjson
+import polars as pl
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -69,6 +70,15 @@ def dump(value: object) -> str:
         return orjson.dumps(value).decode()
     except TypeError:  # an integer beyond 64 bits
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_utf8(data: bytes) -> bool:
+    """Whether this is text; Polars tells it several times faster than Python decodes it."""
+    try:
+        pl.Series([data], dtype=pl.Binary).cast(pl.String)
+    except pl.exceptions.ComputeError:
+        return False
+    return True
 
 
 def parse(line: bytes) -> object:

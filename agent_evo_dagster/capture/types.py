@@ -29,9 +29,10 @@ class Layer(StrEnum):
 class Event(NamedTuple):
     """One thing that happened in a session.
 
-    `tool_input`, `tool_response` and `extra` are JSON text, as captured. `at` is in nanoseconds since the
-    epoch, UTC, from the recorder's clock. `kind` is the hook event name (legacy: `PostToolUse`, `Stop`,
-    `SubagentStop`). `extra` holds every field of the record that has no column of its own.
+    `tool_input`, `tool_response` and `extra` are JSON text, as captured; as UTF-8 where nobody had to read it.
+    `at` is in nanoseconds since the epoch, UTC, from the recorder's clock. `kind` is the hook event name
+    (legacy: `PostToolUse`, `Stop`, `SubagentStop`). `extra` holds every field of the record that has no
+    column of its own.
     """
 
     event_id: str
@@ -44,12 +45,12 @@ class Event(NamedTuple):
     at: int
     tool_name: str | None
     tool_use_id: str | None
-    tool_input: str | None
-    tool_response: str | None
+    tool_input: str | bytes | None
+    tool_response: str | bytes | None
     error: str | None
     duration_ms: float | None
     text: str | None  # the prompt, or the last assistant message
-    extra: str | None
+    extra: str | bytes | None
     derived: list[str]  # names of the columns that the record lacks and that were derived
     source: str
     source_file: str
