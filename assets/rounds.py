@@ -74,7 +74,7 @@ def round_status(  # one input per thing that it tells
     partitions_def=EVOLUTION_ROUNDS,
     description="Edges that tie each checkpoint and skill to the events that it comes from.",
 )
-def lineage_archive(
+def round_lineage(
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
     skill_bank: SkillBankResource,

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from assets.archives import freeze_rounds
+
 if TYPE_CHECKING:  # what define_asset_job returns has no public name
     from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
@@ -12,6 +14,7 @@ EVOLUTION_ROUND = "evolution_round"
 OPTIMIZE_SKILLS = "optimize_skills"
 TRAIN_POLICY = "train_policy"
 ADOPT = "adopt"
+ARCHIVE_ROUNDS = "archive_rounds"
 
 # The training worker is heavy: one run that trains at a time (see the run queue in dagster.yaml).
 TRAINS = {"agent_evo/trains": "true"}
@@ -23,7 +26,8 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
     """The four ways to run a round, whole or in part."""
     everything = dg.AssetSelection.all()
     training = dg.AssetSelection.groups("training")
-    decided = dg.AssetSelection.assets("patch_decisions").downstream()
+    archives = dg.AssetSelection.assets("lineage_archive")
+    decided = dg.AssetSelection.assets("patch_decisions").downstream() - archives
     return [
         dg.define_asset_job(
             EVOLUTION_ROUND,
@@ -53,3 +57,13 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
             description="Read the decisions again and compile what was approved since.",
         ),
     ]
+
+
+def build_archive_job() -> dg.JobDefinition:
+    """The job that freezes a range of rounds; its configuration names them."""
+
+    @dg.job(name=ARCHIVE_ROUNDS, description="Freeze a range of finished rounds as one lineage archive.")
+    def archive_rounds() -> None:
+        freeze_rounds()
+
+    return archive_rounds

@@ -61,6 +61,7 @@ class FakeTrainer(TrainerResource):
             checkpoint_sha256=trained,
             init_sha256=digest,
             packages={"python": "3"},
+            hardware={"machine": "any"},
             peak_memory_bytes=1,
             wall_seconds=time.monotonic() % 1,  # a clock: differs from run to run, as with a real worker
             cpu_seconds=1.0,

@@ -111,7 +111,7 @@ def test_the_checkpoint_in_the_warehouse_is_the_one_on_disk(made):
 
 
 def test_lineage_walks_from_the_checkpoint_to_the_skill_and_the_bank(made):
-    edges = made.graph.frame("lineage_archive", made.key)
+    edges = made.graph.frame("round_lineage", made.key)
     run = made.graph.frame("training_run", made.key).row(0, named=True)
     found = ancestors(edges, run["checkpoint_sha256"])
     kinds = {kind for kind, _ in found}
@@ -120,7 +120,7 @@ def test_lineage_walks_from_the_checkpoint_to_the_skill_and_the_bank(made):
 
 
 def test_lineage_walks_from_what_sessions_showed_to_their_events_and_back(made):
-    edges = made.graph.frame("lineage_archive", made.key)
+    edges = made.graph.frame("round_lineage", made.key)
     events = set(made.graph.frame("hook_events", made.key)["event_id"])
     finding = made.graph.frame("session_findings", made.key)["finding_id"][0]
     reached = {name for kind, name in ancestors(edges, finding) if kind == "event"}
@@ -129,7 +129,7 @@ def test_lineage_walks_from_what_sessions_showed_to_their_events_and_back(made):
 
 
 def test_every_event_is_in_the_lineage(made):
-    edges = made.graph.frame("lineage_archive", made.key)
+    edges = made.graph.frame("round_lineage", made.key)
     in_edges = set(edges.filter(edges["parent_kind"] == "event")["parent"])
     assert in_edges == set(made.graph.frame("hook_events", made.key)["event_id"])
 

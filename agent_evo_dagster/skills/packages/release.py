@@ -17,6 +17,7 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.patches.decisions import ledger_of, person, reason_given
 from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.compile import compile_many
 from agent_evo_dagster.skills.packages.evidence import Review, review_promotion, review_release
 from agent_evo_dagster.skills.packages.frozen import INDEX, freeze, planned
 from agent_evo_dagster.skills.packages.ids import Kind, PackageId, parse_id
@@ -115,6 +116,24 @@ def release(bank: SkillBank, asked: Asked, *, dry_run: bool = False) -> Released
         digest = sha256_file(frozen.path / INDEX)
         before, _ = change_registry(bank.path, lambda registry: _registered(registry, found, digest, asked))
         return _released(found, frozen.path, before)
+
+
+def review_package(bank: SkillBank, package: PackageId) -> Review:
+    """What speaks for a package that is there, by what is on record today.
+
+    Raises:
+        SkillBankError: it is not registered, was damaged, or holds rounds.
+        DecisionError: the record of decisions is not whole.
+    """
+    registry = read_registry(bank.path)
+    path = require_whole(bank.path, registry, package)
+    about, ledger = about_skills(path), ledger_of(bank.path)
+    if package.kind is Kind.STABLE:
+        held = bank_in(path)
+        return review_release(held, compile_many(held, [ref.name for ref in held.skills()]), ledger)
+    stable = about.base if package.kind is Kind.VERTICAL else about.parent
+    origin = _parent(bank, str(stable), registry, Kind.STABLE)
+    return review_promotion(bank_in(path), bank_in(origin), ledger, profile=about.profile)
 
 
 def _registered(registry: Registry, found: Plan, digest: str, asked: Asked) -> Registry:
@@ -222,5 +241,7 @@ def _parent(bank: SkillBank, name: str, registry: Registry, kind: Kind) -> Path:
     """The folder of a package that another is to come from, as it was frozen."""
     package = parse_id(name)
     if package.kind is not kind:
-        raise SkillBankError(f"{name} is of the kind {package.kind}; this one comes from one of the kind {kind}.")
+        raise SkillBankError(
+            f"{name} is of the kind {package.kind}; this one comes from one of the kind {kind}."
+        )
     return require_whole(bank.path, registry, package)

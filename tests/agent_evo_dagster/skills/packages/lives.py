@@ -1,4 +1,4 @@
-"""Banks on their way through packages: patches that were judged, decided and adopted, as rounds leave them."""
+"""Banks on their way through packages: patches judged, decided and adopted, as rounds leave them."""
 
 from datetime import UTC, datetime
 

@@ -151,7 +151,7 @@ def test_a_dry_run_of_a_switch_writes_nothing(bank: SkillBank) -> None:
 def test_no_switch_to_what_is_damaged_or_cannot_be_current(bank: SkillBank) -> None:
     bank = proved(bank)
     freeze(bank, "stable/v2")
-    with pytest.raises(SkillBankError, match="cannot be current.*promote experimental/maths/v1"):
+    with pytest.raises(SkillBankError, match=r"cannot be current.*promote experimental/maths/v1"):
         use(bank.path, parse_id("experimental/maths/v1"), BOB)
     (bank.path / "packages/stable/v1/skills/rllm/alpha/SKILL.md").write_text("x")
     for move in (

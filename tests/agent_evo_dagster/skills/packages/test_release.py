@@ -186,7 +186,7 @@ def test_a_package_whose_registration_was_cut_short_is_registered_by_freezing_it
     (bank.path / "registry.json").unlink()
     base = bank.path / "rllm/alpha/base.md"
     base.write_text(base.read_text().replace("Free", "Loose"))
-    with pytest.raises(SkillBankError, match="exists at .* with other content"):
+    with pytest.raises(SkillBankError, match=r"exists at .* with other content"):
         freeze(bank, "stable/v1")
 
 
