@@ -7,12 +7,15 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from agent_evo_dagster.capture.reconcile import reconcile
+from agent_evo_dagster.capture.doubles import once
+from agent_evo_dagster.capture.reconcile import Reconciled, reconcile
 from agent_evo_dagster.capture.sources.protocol import Reading
 from agent_evo_dagster.capture.sources.registry import sources
 from agent_evo_dagster.capture.sources.transcripts import FOLDER as TRANSCRIPTS
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, FileSlice
 from agent_evo_dagster.errors import CaptureError
+
+_TWICE = "hook/captured_twice"  # a kind of line that is no event of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,26 +43,22 @@ def read_sources(
     """
     readings = _read(spool, [*earlier, *slices], key=key)
     told = readings.get(TRANSCRIPTS, Reading()).events
-    captured = pl.concat(
-        [
-            pl.DataFrame(schema=EVENT_SCHEMA),
-            *(reading.events for folder, reading in readings.items() if folder != TRANSCRIPTS),
-        ]
-    )
+    captured, doubles = once(_events(reading for name, reading in readings.items() if name != TRANSCRIPTS))
     if not earlier:
         joined = reconcile(captured, told)
-        return _gathered(readings.values(), joined.events, joined.coverage)
+        return _gathered(readings.values(), joined, doubles, doubles)
     before = _read(spool, earlier, key=key)
-    known = pl.concat([reading.events for reading in before.values()])
+    known = _events(before.values())
     is_news = ~pl.col("event_id").is_in(known["event_id"].implode())
     sessions = pl.concat([captured, told]).filter(is_news)["session_id"].unique().implode()
     of_these = pl.col("session_id").is_in(sessions)
     joined = reconcile(captured.filter(of_these), told.filter(of_these))
-    coverage = joined.coverage.with_columns(
+    corrected = joined.coverage.with_columns(
         corrects=pl.col("session_id").is_in(known["session_id"].unique().implode())
     )
     news = [_beyond(whole, before.get(folder, Reading())) for folder, whole in readings.items()]
-    return _gathered(news, joined.events.filter(is_news), coverage)
+    result = Reconciled(joined.events.filter(is_news), corrected)
+    return _gathered(news, result, doubles, doubles.filter(is_news))
 
 
 def _read(spool: Path, slices: Sequence[FileSlice], *, key: bytes) -> dict[str, Reading]:
@@ -90,8 +89,18 @@ def _beyond(whole: Reading, before: Reading) -> Reading:
     )
 
 
-def _gathered(readings: Iterable[Reading], events: pl.DataFrame, coverage: pl.DataFrame) -> Gathered:
-    passed: Counter[str] = Counter()
+def _events(readings: Iterable[Reading]) -> pl.DataFrame:
+    """The events of some readings, in their order."""
+    return pl.concat([pl.DataFrame(schema=EVENT_SCHEMA), *(reading.events for reading in readings)])
+
+
+def _gathered(
+    readings: Iterable[Reading], joined: Reconciled, doubles: pl.DataFrame, new_doubles: pl.DataFrame
+) -> Gathered:
+    """The parts of a result; all `doubles` are in the coverage, and the new ones are passed lines."""
+    twice = dict(doubles.group_by("session_id").len().iter_rows())
+    in_session = pl.col("session_id").replace_strict(twice, default=0, return_dtype=pl.Int64)
+    passed = Counter({_TWICE: new_doubles.height} if new_doubles.height else {})
     quarantine, usage = [Reading().quarantine], [Reading().usage]
     lines = 0
     for reading in readings:
@@ -100,5 +109,10 @@ def _gathered(readings: Iterable[Reading], events: pl.DataFrame, coverage: pl.Da
         usage.append(reading.usage)
         lines += reading.lines
     return Gathered(
-        events, pl.concat(quarantine), coverage, pl.concat(usage), lines, dict(sorted(passed.items()))
+        joined.events,
+        pl.concat(quarantine),
+        joined.coverage.with_columns(captured_twice=in_session),
+        pl.concat(usage),
+        lines,
+        dict(sorted(passed.items())),
     )

@@ -9,7 +9,9 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from agent_evo_dagster.capture.capturing import capturers
 from agent_evo_dagster.capture.copies import DELETED_AFTER, WARN_AFTER, uncopied
+from agent_evo_dagster.cli.hooks import client_folder
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.errors import AgentEvoError, DecisionError
 from agent_evo_dagster.patches.decisions import ledger_of
@@ -51,6 +53,7 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis(found, f"package {module}{mend}")
     yield _spool(settings)
     yield _transcripts(settings)
+    yield _hooks()
     path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
     yield _bank(path)
     yield from _decisions(path)
@@ -78,6 +81,20 @@ def _transcripts(settings: Settings) -> Diagnosis:
         f"{len(left)} transcripts are older than {WARN_AFTER.days} days and not in the spool; the client "
         f"deletes them after {DELETED_AFTER.days}: agent-evo import {left[0].parent}",
     )
+
+
+def _hooks() -> Diagnosis:
+    """What captures the sessions of the folder that the command runs in."""
+    try:
+        found = capturers(client_folder(), Path.cwd() / ".claude")
+    except AgentEvoError as error:
+        return Diagnosis(False, f"hooks: {error}")
+    if len(found) > 1:
+        told = (
+            f"hooks: each event here is captured {len(found)} times, by {', '.join(found)}. Keep one of them"
+        )
+        return Diagnosis(False, told)
+    return Diagnosis(True, f"hooks: {found[0] if found else 'nothing'} captures the sessions of this folder")
 
 
 def _bank(path: Path) -> Diagnosis:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_evo_dagster.capture.capturing import capturers
 from agent_evo_dagster.capture.claude_settings import KINDS
 from agent_evo_dagster.capture.hook_settings import (
     Place,
@@ -48,6 +49,7 @@ def install_hooks(
     changed = install(place, script=script_source(), interpreter=interpreter, spool=target)
     typer.echo(f"{'Installed' if changed else 'Already installed'}: {len(KINDS)} events in {place.settings}")
     typer.echo(f"Records go to {_shown(target, place, user)}. Sessions that start from now on are captured.")
+    _warn_of_several(place, user)
 
 
 @app.command("uninstall")
@@ -63,8 +65,10 @@ def hooks_status(project: _Project = None, user: _User = False) -> None:
     place = _place(project, user)
     found = status(place)
     if found.command is None:
-        typer.echo(f"Not installed in {place.settings}. To capture: agent-evo hooks install")
-        raise typer.Exit(1)
+        others = capturers(client_folder(), None if user else place.claude)
+        told = "".join(f" {one} captures." for one in others) or " To capture: agent-evo hooks install"
+        typer.echo(f"Not installed in {place.settings}.{told}")
+        raise typer.Exit(0 if others else 1)
     target = spool_of(found.command)
     typer.echo(f"{len(found.installed)} of {len(KINDS)} events are captured, by {place.settings}")
     typer.echo(f"Records go to {_shown(target, place, user)}")
@@ -74,9 +78,22 @@ def hooks_status(project: _Project = None, user: _User = False) -> None:
         typer.echo(f"Problem: {problem}")
     lost = losses(target or place.claude.parent / ".agent_evo" / "spool")
     typer.echo(f"Lost: {lost.lost}; kept in the fallback file: {lost.fallback}")
+    _warn_of_several(place, user)
     if found.missing or found.problems:
         typer.echo("To repair: agent-evo hooks install")
         raise typer.Exit(1)
+
+
+def _warn_of_several(place: Place, user: bool) -> None:
+    """Two capture each event twice, which costs the client twice the time."""
+    found = capturers(client_folder(), None if user else place.claude)
+    if len(found) > 1:
+        typer.echo(f"Problem: each event is captured {len(found)} times, by {', '.join(found)}. Keep one.")
+
+
+def client_folder() -> Path:
+    """Where the client keeps what is the user's own."""
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute()
 
 
 def _place(project: Path | None, user: bool) -> Place:
@@ -85,7 +102,7 @@ def _place(project: Path | None, user: bool) -> Place:
             "Both --project and --user were given. Name one: they are different settings files."
         )
     if user:
-        return Place(Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute())
+        return Place(client_folder())
     folder = (project or Path()).resolve()
     if not folder.is_dir():
         raise CaptureError(

@@ -1,10 +1,12 @@
 """`agent-evo hooks` and `agent-evo import`, as a person types them."""
 
+import json
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from agent_evo_dagster.capture.capturing import capturers
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import CaptureError
 
@@ -22,6 +24,7 @@ def say(*words: str | Path, code: int = 0) -> str:
 @pytest.fixture(autouse=True)
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "nobody"))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     return tmp_path / "home"
@@ -60,6 +63,36 @@ def test_hooks_of_a_user_go_into_the_client_s_own_folder(
     assert (tmp_path / "config" / "settings.json").exists()
     say("hooks", "uninstall", "--user")
     assert not (tmp_path / "config").exists()
+
+
+def enabled(folder: Path, name: str, value: bool, file: str = "settings.json") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / file).write_text(json.dumps({"enabledPlugins": {name: value}}))
+
+
+def test_two_that_capture_one_project_are_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, project = tmp_path / "config", tmp_path / "project"
+    project.mkdir()
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
+    enabled(config, "agent-evo@agent-evo", True)
+    assert "plugin agent-evo@agent-evo" in say("hooks", "status", "--project", project)
+    twice = "each event is captured 2 times, by the hook in"
+    assert twice in say("hooks", "install", "--project", project)
+    assert twice in say("hooks", "status", "--project", project)
+    assert twice in say("hooks", "install", "--user")  # by it and the plugin
+    assert "captured 3 times" in say("hooks", "status", "--project", project)
+
+
+def test_a_plugin_that_the_project_switches_off_captures_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, claude = tmp_path / "config", tmp_path / "project" / ".claude"
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(config))
+    enabled(config, "agent-evo@here", True)
+    enabled(claude, "agent-evo@here", False, "settings.local.json")
+    assert capturers(config, claude) == []
+    enabled(config, "another@agent-evo", True)
+    assert capturers(config) == []
 
 
 def test_a_project_that_is_none_and_two_places_at_once_are_refused(tmp_path: Path) -> None:

@@ -239,6 +239,17 @@ def test_doctor_says_what_mends_an_empty_spool_and_a_missing_package(cli, monkey
     assert "is empty: agent-evo hooks install --project DIR, or agent-evo import PATH" in out
 
 
+def test_doctor_names_what_captures_each_event_twice(cli, captured, tmp_path, monkeypatch):
+    settings = json.dumps({"enabledPlugins": {"agent-evo@agent-evo": True}})
+    (tmp_path / "settings.json").write_text(settings)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path))
+    assert "ok    hooks: the plugin agent-evo@agent-evo in" in cli("doctor")[1]
+    monkeypatch.chdir(tmp_path)
+    cli("hooks", "install", "--project", ".")
+    code, out, _ = cli("doctor")
+    assert code == 1 and "MEND  hooks: each event here is captured 2 times, by the hook in" in out
+
+
 def test_doctor_names_a_broken_bank(cli, captured, settings):
     cli("rounds", "open")
     (settings.bank_path / "rllm/rllm-config/base.md").write_text("no front matter")
