@@ -2,16 +2,20 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from agent_evo_dagster.training.breaker import BreakerSettings
 
 
-class TrainingConfig(BaseModel):
+class TrainingConfig(BreakerSettings):
     """Everything that decides a run. Names are TRL's where TRL has one; units are in the descriptions."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
-
     backend: Literal["hf"] = Field("hf", description="Training library behind the run: Hugging Face TRL.")
-    model: Literal["embedded"] = Field("embedded", description="Policy to train: the one shipped here.")
+    model: str = Field(
+        "embedded",
+        min_length=1,
+        description="Policy to train: embedded, smollm2, or a folder in the Hugging Face layout.",
+    )
     dataset: Literal["arithmetic"] = Field("arithmetic", description="Problems: generated arithmetic.")
     seed: int = Field(0, ge=0, lt=2**31, description="Seed of data, sampling and optimiser.")
     learning_rate: float = Field(2e-5, ge=0, le=1e-1, description="Step size of AdamW; 0 is the control.")
@@ -36,6 +40,17 @@ class TrainingConfig(BaseModel):
     max_completion_length: int = Field(
         96, ge=2, le=131_072, description="Tokens of all turns and tool results."
     )
+    device: Literal["auto", "cpu", "cuda", "npu", "mps"] = Field(
+        "auto", description="Where torch computes; auto: the first of cuda, npu, mps, cpu that is here."
+    )
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="Precision of matrix products; auto: bfloat16 on cuda and npu, else float32."
+    )
+    lora_rank: int = Field(0, ge=0, le=1024, description="Rank of LoRA adapters; 0 trains all weights.")
+    lora_alpha: int = Field(32, ge=1, le=4096, description="Scale of the adapters, over their rank.")
+    gradient_checkpointing: bool = Field(False, description="Compute activations twice, to save memory.")
+    micro_batch_size: int = Field(256, ge=1, le=65_536, description="Most rows of one forward and backward.")
+    save_steps: int = Field(5, ge=0, le=100_000, description="Steps between states to go on from; 0: none.")
     threads: int = Field(1, ge=1, le=1024, description="CPU threads of torch.")
     evaluation_tasks: int = Field(200, ge=2, le=100_000, description="Held-out problems of the report split.")
     evaluation_samples: int = Field(2, ge=1, le=256, description="Sampled rollouts of each held-out problem.")

@@ -1,21 +1,23 @@
 """The jobs of a worker: train, evaluate, probe. Each reads a request and writes below its run folder."""
 
+import json
 from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.files import sha256_tree
+from agent_evo_dagster.files import sha256_bytes, sha256_tree
 from agent_evo_dagster.training.backends.hf import train
 from agent_evo_dagster.training.engine_choice import evaluation_engines, training_engine
 from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.evaluate import evaluate
-from agent_evo_dagster.training.outcome import Outcome, write_frame
-from agent_evo_dagster.training.policy.checkpoints import load_policy, require_checkpoint, save_checkpoint
+from agent_evo_dagster.training.outcome import Outcome, versions, write_frame
+from agent_evo_dagster.training.policy.checkpoints import load_trainable, require_checkpoint, save_checkpoint
 from agent_evo_dagster.training.reporting import RunReporter, Unfiled
 from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
+from agent_evo_dagster.training.states import States
 from agent_evo_dagster.training.tool_calls.hermes import HermesFormat
 
 CHECKPOINT_FOLDER = "checkpoint"
@@ -35,6 +37,11 @@ def check(request: WorkerRequest) -> None:
         raise TrainingError("The job 'evaluate' needs `checkpoint`: the trained policy.")
     if request.job == "probe" and request.probe is None:
         raise TrainingError("The job 'probe' needs `probe`: the candidate, its seeds and steps.")
+    if request.config.lora_rank and request.deployment.inference == "vllm" and request.job != "evaluate":
+        raise TrainingError(
+            "lora_rank is above 0 and inference is vllm: a server cannot follow adapters while they are "
+            "trained. Set inference to local, or lora_rank to 0."
+        )
     require_checkpoint(request.init_checkpoint)
     if request.checkpoint is not None:
         require_checkpoint(request.checkpoint)
@@ -57,14 +64,23 @@ def _environment() -> Environment:
 
 def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     reporter.phase("load")
-    policy = load_policy(request.init_checkpoint)
-    reporter.phase("train")
+    policy = load_trainable(request.init_checkpoint, request.config)
+    states = States(request.run_dir, identity(request, policy.sha256))
+    start = states.newest()
+    reporter.phase(f"train (goes on after step {start.step})" if start else "train")
     with training_engine(request, policy, reporter.tick) as engine:
-        trained = train(policy, request.config, _environment(), reporter, engine)
+        trained = train(policy, request.config, _environment(), reporter, engine, states=states, start=start)
     reporter.phase("save")
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
-    saved = save_checkpoint(policy.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
-    return Outcome(trained.steps, policy.sha256, saved)
+    saved = save_checkpoint(trained.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
+    states.clear()
+    return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early)
+
+
+def identity(request: WorkerRequest, init_sha256: str) -> str:
+    """Hash of all that decides a training: one that was killed goes on from its states alone."""
+    decides = [request.config.model_dump_json(), request.deployment.model_dump_json(), init_sha256]
+    return sha256_bytes(json.dumps([*decides, versions()]).encode())
 
 
 def _evaluate(request: WorkerRequest, spec: EvaluationSpec, reporter: RunReporter) -> Outcome:
@@ -93,10 +109,10 @@ def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, repor
 def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter) -> pl.DataFrame:
     """Train one arm and evaluate it."""
     config, environment = request.config, _environment()
-    policy = load_policy(request.init_checkpoint)
+    policy = load_trainable(request.init_checkpoint, config)
     with training_engine(request, policy, reporter.tick) as engine:
-        train(policy, config, environment, Unfiled(reporter), engine)
-        engine.update(policy.model)
+        trained = train(policy, config, environment, Unfiled(reporter), engine)
+        engine.update(trained.model)
         return evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
 
 

@@ -23,6 +23,7 @@ from agent_evo_dagster.training.logs import tail_of
 from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.process_group import describe_exit, process_group, process_lives
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+from agent_evo_dagster.training.states import RESUME_FOLDER
 
 WORKER_MODULE = "agent_evo_dagster.training.worker"
 REQUEST_FILE = "REQUEST.json"
@@ -79,10 +80,11 @@ def run_worker(
 
 @contextlib.contextmanager
 def staged_run(target: Path) -> Iterator[Path]:
-    """Yield an empty folder beside `target` that takes its place when the block ends well.
+    """Yield a folder beside `target` that takes its place when the block ends well.
 
-    After a failure it stays, for its log, until the next try; what dead processes left of other
-    targets beside this one goes as well, since nobody may ever try those again.
+    It is empty but for the states of a training that an earlier try left. After a failure it stays, for its
+    log and states, until the next try; what dead processes left of other targets beside this one goes as
+    well, since nobody may ever try those again.
 
     Raises:
         TrainingError: another process is at work on the same target.
@@ -95,12 +97,24 @@ def staged_run(target: Path) -> Iterator[Path]:
             raise TrainingError(
                 f"Another process is producing {target}. Wait for it to end, or cancel its run."
             ) from error
+        carried = _carry_states(target)
         _clear_leftovers(target)  # whoever left them is dead: the lock was free
         _clear_dead_neighbours(target)
         staging = target.parent / f".{target.name}.partial-{os.getpid()}"
         staging.mkdir()
+        if carried.is_dir():
+            carried.replace(staging / RESUME_FOLDER)
         yield staging
         replace_tree(staging, target)
+
+
+def _carry_states(target: Path) -> Path:
+    """Put aside the states of the last try, where it left any; returns where they are then."""
+    carried = target.parent / f".{target.name}.{RESUME_FOLDER}"
+    for states in target.parent.glob(f".{target.name}.partial-*/{RESUME_FOLDER}"):
+        shutil.rmtree(carried, ignore_errors=True)
+        states.replace(carried)
+    return carried
 
 
 def _clear_leftovers(target: Path) -> None:

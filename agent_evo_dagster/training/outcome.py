@@ -16,7 +16,7 @@ from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.training.hardware import hardware
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
-PACKAGES = ("agent-evo-dagster", "torch", "transformers", "trl", "tokenizers", "polars")
+PACKAGES = ("agent-evo-dagster", "torch", "transformers", "trl", "peft", "tokenizers", "polars")
 OUTPUTS = (
     "result.json",  # first: what remains is then known to be unfinished
     "metrics.jsonl",
@@ -35,10 +35,11 @@ class Outcome:
     steps: int
     init_sha256: str
     checkpoint_sha256: str | None
+    stopped_early: str | None = None
 
 
 def clear_outputs(run_dir: Path) -> None:
-    """Remove what an earlier try of the same job left, and nothing else."""
+    """Remove what an earlier try of the same job left, but not the states that it may go on from."""
     for name in OUTPUTS:
         path = run_dir / name
         if path.is_dir() and not path.is_symlink():
@@ -64,7 +65,8 @@ def write_result(request: WorkerRequest, outcome: Outcome, began: float) -> None
         steps=outcome.steps,
         checkpoint_sha256=outcome.checkpoint_sha256,
         init_sha256=outcome.init_sha256,
-        packages={"python": platform.python_version(), **_versions()},
+        stopped_early=outcome.stopped_early,
+        packages={"python": platform.python_version(), **versions()},
         hardware=hardware(),
         peak_memory_bytes=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         wall_seconds=time.monotonic() - began,
@@ -73,7 +75,8 @@ def write_result(request: WorkerRequest, outcome: Outcome, began: float) -> None
     write_atomic(request.run_dir / "result.json", result.model_dump_json(indent=2).encode())
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Of the packages that decide what is computed."""
     found = {}
     for name in PACKAGES:
         try:

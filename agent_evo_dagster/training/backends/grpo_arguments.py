@@ -4,16 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.placement import Placement
 
-MAX_ROWS = 256
 
-
-def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
-    """TRL's GRPOConfig. Nothing is saved, reported or shown by TRL itself: that is the worker's."""
+def grpo_arguments(config: TrainingConfig, output_dir: Path, place: Placement, *, saves: bool = False) -> Any:
+    """TRL's GRPOConfig. TRL itself writes nothing but states to go on from: the rest is the worker's."""
     from trl import GRPOConfig
 
     batch = config.prompts_per_step * config.num_generations
-    rows = micro_batch(batch)
+    rows = micro_batch(batch, config.micro_batch_size)
+    saves = saves and config.save_steps > 0
     return GRPOConfig(
         output_dir=str(output_dir),
         seed=config.seed,
@@ -37,21 +37,27 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path) -> Any:
         max_grad_norm=config.max_grad_norm,
         adam_beta2=config.adam_beta2,
         weight_decay=0.0,
-        use_cpu=True,
-        bf16=False,
-        fp16=False,
-        activation_checkpointing=False,
+        use_cpu=place.device == "cpu",
+        bf16=place.dtype == "bfloat16",
+        fp16=place.dtype == "float16",
+        activation_checkpointing=config.gradient_checkpointing,
         shuffle_dataset=False,  # the order of the problems is the task stream's
         dataloader_num_workers=0,
         logging_steps=1,
         logging_nan_inf_filter=False,  # a NaN is reported, not replaced
         log_completions=False,
         report_to=[],
-        save_strategy="no",
+        save_strategy="steps" if saves else "no",
+        save_steps=save_interval(config) if saves else 1,
         disable_tqdm=True,
     )
 
 
-def micro_batch(batch: int) -> int:
-    """Rows of one forward and backward pass: as many as memory allows, and a divisor of the batch."""
-    return max(rows for rows in range(1, min(batch, MAX_ROWS) + 1) if batch % rows == 0)
+def micro_batch(batch: int, most: int) -> int:
+    """Rows of one forward and backward pass: at most `most`, and a divisor of the batch."""
+    return max(rows for rows in range(1, min(batch, most) + 1) if batch % rows == 0)
+
+
+def save_interval(config: TrainingConfig) -> int:
+    """Steps between states: a multiple of the passes over one batch, which no state holds."""
+    return -(-config.save_steps // config.num_iterations) * config.num_iterations

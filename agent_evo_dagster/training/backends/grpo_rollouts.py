@@ -8,12 +8,14 @@ from typing import Any
 
 import polars as pl
 
+from agent_evo_dagster.training.adapters import network
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.engines import Engine
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.reporting import Monitor
 from agent_evo_dagster.training.rollout.frames import Origin, Scored, rollout_frame, summary
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
+from agent_evo_dagster.training.states import State
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 
 # TRL adds rewards up in float32. On this grid the sums are exact for groups of up to 256, so that a group
@@ -28,14 +30,19 @@ class RolloutFunction:
     """Called by TRL at each batch with the prompts of all groups; keeps what it made."""
 
     def __init__(
-        self, environment: Environment, engine: Engine, config: TrainingConfig, monitor: Monitor
+        self,
+        environment: Environment,
+        engine: Engine,
+        config: TrainingConfig,
+        monitor: Monitor,
+        start: State | None = None,
     ) -> None:
         self._environment = environment
         self._engine = engine
         self._config = config
         self._monitor = monitor
         self._limits = Limits(config.max_turns, config.max_new_tokens, config.max_completion_length)
-        self._frames: list[pl.DataFrame] = []
+        self._frames = start.rollouts.partition_by("step", maintain_order=True) if start else []
         self.latest: dict[str, float | None] = {}
         self.timings: dict[str, float | None] = {}
 
@@ -47,7 +54,7 @@ class RolloutFunction:
         sampling = Sampling(self._config.temperature, batch_seed(self._config.seed, version))
         began = time.perf_counter()
         model.eval()
-        self._engine.update(model)
+        self._engine.update(network(model))
         trajectories = self._engine.attempt(episodes, self._limits, sampling, tick=self._monitor.tick)
         model.train()
         rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]

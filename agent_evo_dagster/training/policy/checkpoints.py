@@ -9,6 +9,8 @@ from typing import Any
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.extras import require
 from agent_evo_dagster.files import replace_tree, sha256_tree
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.placement import placement
 
 EMBEDDED = Path(__file__).parent / "embedded"
 EMBEDDED_SHA256 = "58dd6c2ff7ca99a2c3299ee9321828952dbb8b4a71d23dba0a63258523f17362"
@@ -55,6 +57,22 @@ def load_policy(folder: Path | None) -> Policy:
             "Install the package again."
         )
     return _load(path, sha256)
+
+
+def load_trainable(folder: Path | None, config: TrainingConfig) -> Policy:
+    """The policy in `folder` on the device where it is to be trained.
+
+    Weights that stay as they are, below adapters, are held in the precision of the computation.
+
+    Raises:
+        TrainingError: as `load_policy`; the device is not here.
+    """
+    place = placement(config)
+    policy = load_policy(folder)
+    import torch
+
+    dtype = getattr(torch, place.dtype) if config.lora_rank else torch.float32
+    return Policy(policy.model.to(place.device, dtype), policy.tokenizer, policy.sha256)
 
 
 def _load(path: Path, sha256: str) -> Policy:

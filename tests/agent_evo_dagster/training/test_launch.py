@@ -277,6 +277,19 @@ def test_leftovers_of_killed_runs_are_cleared(tmp_path):
     assert list(target.iterdir()) == []
 
 
+def test_the_next_try_gets_the_states_of_the_last_one(tmp_path):
+    left = tmp_path / ".train.partial-99999999" / "resume" / "checkpoint-5"
+    left.mkdir(parents=True)
+    (left / "whole").touch()
+    with pytest.raises(RuntimeError), staged_run(tmp_path / "train") as folder:
+        assert (folder / "resume/checkpoint-5/whole").is_file()
+        raise RuntimeError("killed again")
+    with staged_run(tmp_path / "train") as folder:
+        assert [path.name for path in folder.iterdir()] == ["resume"]
+        (folder / "resume").rename(tmp_path / "used")
+    assert [path.name for path in (tmp_path / "train").iterdir()] == []
+
+
 def test_any_run_clears_what_dead_processes_left_of_other_targets(tmp_path):
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()

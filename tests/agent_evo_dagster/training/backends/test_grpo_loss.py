@@ -4,6 +4,7 @@ import pytest
 
 from agent_evo_dagster.training.backends.grpo_arguments import grpo_arguments
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.placement import Placement
 
 TOLERANCE = 2e-5  # relative to 1: TRL works in float32, the oracle in float64
 ROWS, PROMPT, TOKENS, GROUP = 8, 5, 12, 4
@@ -37,7 +38,7 @@ def trainer_of(policy, config, folder):
         processing_class=policy.tokenizer,
         reward_funcs=[lambda completions, **_: [0.0] * len(completions)],
         train_dataset=Dataset.from_dict({"prompt": ["x"] * config.prompts_per_step}),
-        args=grpo_arguments(config, folder),
+        args=grpo_arguments(config, folder, Placement("cpu", "float32")),
     )
     trainer.current_gradient_accumulation_steps = 1
     return trainer

@@ -133,10 +133,44 @@ def test_every_loss_that_can_be_configured_runs(environment, loss_type):
     assert run(config, environment)[2].steps == 1
 
 
-def test_micro_batches_change_how_a_step_is_computed_and_not_what_it_is(environment, monkeypatch):
+def test_micro_batches_change_how_a_step_is_computed_and_not_what_it_is(environment):
     whole, seen, _ = run(TINY, environment)
-    monkeypatch.setattr("agent_evo_dagster.training.backends.grpo_arguments.MAX_ROWS", 4)
-    parts, again, _ = run(TINY, environment)
+    parts, again, _ = run(TINY.model_copy(update={"micro_batch_size": 4}), environment)
     assert again.steps[0]["grad_norm"] == pytest.approx(seen.steps[0]["grad_norm"], rel=1e-3)
     for ours, theirs in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
         assert ours.allclose(theirs, atol=1e-4)
+
+
+def test_adapters_are_trained_and_merged_into_a_plain_model(environment):
+    pytest.importorskip("peft", reason="the extra lora is not installed")
+    before = load_policy(None)
+    _, watch, trained = run(TINY.model_copy(update={"lora_rank": 4, "lora_alpha": 64}), environment)
+    names = dict(trained.model.named_parameters())
+    assert names.keys() == dict(before.model.named_parameters()).keys()
+    moved = [name for name, old in before.model.named_parameters() if not names[name].equal(old)]
+    assert moved and all("proj" in name for name in moved)
+    assert watch.steps[0]["grad_norm"] > 0
+
+
+def test_rollouts_of_adapters_are_those_of_the_policy_that_is_trained(environment):
+    """The adapters begin at zero: the first rollouts are the base's; later ones are not."""
+    pytest.importorskip("peft", reason="the extra lora is not installed")
+    strong = {"lora_rank": 4, "lora_alpha": 512, "learning_rate": 1e-2}
+    _, _, adapted = run(TINY.model_copy(update=strong), environment)
+    _, _, frozen = run(TINY.model_copy(update={**strong, "learning_rate": 0}), environment)
+    of = [one.rollouts.partition_by("step", as_dict=True) for one in (adapted, frozen)]
+    ids = [[frame[(step,)]["completion_ids"].to_list() for step in (1, 2)] for frame in of]
+    assert ids[0][0] == ids[1][0]
+    assert ids[0][1] != ids[1][1]
+
+
+def test_a_hopeless_training_stops_early_and_says_why(environment):
+    config = TINY.model_copy(update={"max_steps": 5, "stop_grad_norm": 1e-9})
+    _, watch, trained = run(config, environment)
+    assert (trained.steps, len(watch.steps)) == (1, 1)
+    assert trained.stopped_early.startswith("step 1: gradient norm")
+    assert trained.rollouts["step"].unique().to_list() == [1]
+
+
+def test_a_training_that_ran_to_its_end_was_not_stopped(environment):
+    assert run(TINY, environment)[2].stopped_early is None
