@@ -29,7 +29,7 @@ class Layer(StrEnum):
 class Event(NamedTuple):
     """One thing that happened in a session.
 
-    `tool_input`, `tool_response` and `extra` are JSON text, as captured; as UTF-8 where nobody had to read it.
+    `tool_input`, `tool_response` and `extra` are JSON text, as captured; UTF-8 where nobody had to read it.
     `at` is in nanoseconds since the epoch, UTC, from the recorder's clock. `kind` is the hook event name
     (legacy: `PostToolUse`, `Stop`, `SubagentStop`). `extra` holds every field of the record that has no
     column of its own.
