@@ -19,7 +19,7 @@ def training_engine(request: WorkerRequest, policy: Policy, tick: Tick) -> Itera
         return
     folder = require_checkpoint(request.init_checkpoint)
     with vllm_engine(
-        request.deployment.vllm, folder, request.run_dir, seed=request.config.seed, tick=tick
+        request.deployment.vllm, folder, request.run_dir, seed=request.config.seed, tick=tick, updated=True
     ) as engine:
         yield engine
 
@@ -36,10 +36,8 @@ def evaluation_engines(
             policy = load_policy(folder)
             yield LocalEngine(policy.model, policy.tokenizer)
         return
-    paths = [require_checkpoint(folder) for folder in folders]
     seed = request.evaluation.seed if request.evaluation else 0
-    with vllm_engine(request.deployment.vllm, paths[0], request.run_dir, seed=seed, tick=tick) as engine:
-        for at, path in enumerate(paths):
-            if at:
-                engine.load(path)
+    for folder in folders:  # a server each: what was loaded at its start is sure to be what answers
+        path = require_checkpoint(folder)
+        with vllm_engine(request.deployment.vllm, path, request.run_dir, seed=seed, tick=tick) as engine:
             yield engine

@@ -13,6 +13,7 @@ from agent_evo_dagster.training.backends.vllm_protocol import ModelCard
 from agent_evo_dagster.training.backends.vllm_rollout import roll_out_turns
 from agent_evo_dagster.training.backends.vllm_server import SERVED, open_client, running_server
 from agent_evo_dagster.training.backends.vllm_settings import VllmSettings
+from agent_evo_dagster.training.backends.vllm_weights import PROBE_TOKENS, require_same, untie
 from agent_evo_dagster.training.environments.types import Episode
 from agent_evo_dagster.training.policy.checkpoints import load_tokenizer, save_checkpoint
 from agent_evo_dagster.training.rollout.render import ChatRenderer
@@ -23,7 +24,7 @@ SYNC_FOLDER = ".vllm-policy"
 
 
 class VllmEngine:
-    """Rollouts on one server, which serves the weights of one folder at a time."""
+    """Rollouts on one server, which serves one policy until it is updated."""
 
     def __init__(
         self, client: VllmClient, settings: VllmSettings, card: ModelCard, folder: Path, scratch: Path
@@ -35,24 +36,29 @@ class VllmEngine:
         self._tokenizer = load_tokenizer(folder)
         self.renderer = ChatRenderer(self._tokenizer)
 
-    def load(self, folder: Path) -> None:
-        """Serve the weights of `folder`, a policy of the same architecture and tokenizer.
+    def update(self, model: Any) -> None:
+        """Have the server load the weights of `model`, and make sure that it answers with them.
 
         Raises:
-            InferenceError: the server may not be told so, or cannot.
+            InferenceError: the server may not be told so, cannot, or has other weights afterwards.
         """
-        if self._settings.url is not None and not self._settings.reload:
+        managed = self._settings.url is None
+        if not managed and not self._settings.reload:
             raise InferenceError(
-                f"{self._settings.url} serves one policy, and the job needs {folder} as well. Set "
-                "vllm.reload if the server sees that folder, or let the job start a server of its own."
+                f"{self._settings.url} may not be told to load other weights, and this job changes them. Set "
+                "vllm.reload if it sees this run's folder, or let the job start a server of its own."
             )
-        self._client.load_weights(folder.absolute())
-
-    def update(self, model: Any) -> None:
-        """Write the weights of `model` beside the run and have the server load them."""
         folder = self._scratch / SYNC_FOLDER
         save_checkpoint(model, self._tokenizer, folder)
-        self.load(folder)
+        if managed:
+            untie(folder)
+        self._client.load_weights(folder.absolute())
+        self._require_weights(model)
+
+    def _require_weights(self, model: Any) -> None:
+        request = TurnRequest(self._probe(), PROBE_TOKENS, 0)
+        sampled = self._sample(request, 1.0, 0)
+        require_same(model, request.context, sampled, self._settings.dtype, self._client.url)
 
     def attempt(
         self, episodes: Sequence[Episode], limits: Limits, sampling: Sampling, *, tick: Tick
@@ -70,53 +76,64 @@ class VllmEngine:
 
     def verify(self) -> None:
         """Refuse a server whose log-probabilities are not those of its samples."""
-        prompt = self.renderer.prompt([{"role": "user", "content": "1"}])
-        self._client.require_processed(self._name, prompt, self.renderer.end_of_turn)
+        self._client.require_processed(self._name, self._probe(), self.renderer.end_of_turn)
+
+    def _probe(self) -> tuple[int, ...]:
+        return self.renderer.prompt([{"role": "user", "content": "1"}])
 
 
 @contextmanager
 def vllm_engine(
-    settings: VllmSettings, folder: Path, run_dir: Path, *, seed: int, tick: Tick
+    settings: VllmSettings, folder: Path, run_dir: Path, *, seed: int, tick: Tick, updated: bool = False
 ) -> Iterator[VllmEngine]:
     """An engine for the policy in `folder`: a server of its own, or the one at `settings.url`.
+
+    Args:
+        settings: The server.
+        folder: The policy.
+        run_dir: Where the server's log lies, and the weights on their way to it.
+        seed: Of the server; each turn has one of its own.
+        tick: Called while a server loads.
+        updated: The weights will be changed by `update`.
 
     Raises:
         InferenceError: there is no such server, or it does not serve what is asked for.
     """
-    folder = folder.absolute()
+    folder, sync = folder.absolute(), run_dir / SYNC_FOLDER
     try:
-        with _opened(settings, folder, run_dir, seed=seed, tick=tick) as engine:
+        if updated and settings.url is None:  # reloads go into what was started: it must be untied as well
+            shutil.copytree(folder, sync, dirs_exist_ok=True)
+            untie(sync)
+            folder = sync.absolute()
+        with _opened(settings, folder, run_dir, seed=seed, tick=tick, updated=updated) as engine:
             engine.verify()
             yield engine
     finally:
-        shutil.rmtree(run_dir / SYNC_FOLDER, ignore_errors=True)
+        shutil.rmtree(sync, ignore_errors=True)
 
 
 @contextmanager
 def _opened(
-    settings: VllmSettings, folder: Path, run_dir: Path, *, seed: int, tick: Tick
+    settings: VllmSettings, folder: Path, run_dir: Path, *, seed: int, tick: Tick, updated: bool
 ) -> Iterator[VllmEngine]:
     if settings.url is None:
         with running_server(settings, folder, run_dir, seed=seed, tick=tick) as client:
             yield VllmEngine(client, settings, ModelCard(id=SERVED), folder, run_dir)
     else:
         with closing(open_client(settings, settings.url)) as client:
-            card = _served(client, settings, folder)
-            engine = VllmEngine(client, settings, card, folder, run_dir)
-            if settings.reload:
-                engine.load(folder)
-            yield engine
+            card = _served(client, folder, any_weights=updated and settings.reload)
+            yield VllmEngine(client, settings, card, folder, run_dir)
 
 
-def _served(client: VllmClient, settings: VllmSettings, folder: Path) -> ModelCard:
-    """The one model of a server, which must be the policy in `folder` where it cannot be told to load it."""
+def _served(client: VllmClient, folder: Path, *, any_weights: bool) -> ModelCard:
+    """The one model of a server: the policy in `folder`, unless its weights are about to be replaced."""
     cards = client.models()
     if len(cards) != 1:
         raise InferenceError(f"{client.url} offers {len(cards)} models; one was expected.")
-    if not settings.reload and not _same(cards[0].root, folder):
+    if not any_weights and not _same(cards[0].root, folder):
         raise InferenceError(
             f"{client.url} serves {cards[0].root!r}; the job needs {folder}. Serve that folder, or one with "
-            "the same files, or set vllm.reload."
+            "the same files, or let the job start a server of its own."
         )
     return cards[0]
 

@@ -19,6 +19,7 @@ class FakeVllm:
         self.say = say
         self.root = root
         self.processed = True
+        self.score: Callable[[list[int], list[int]], list[float]] = lambda _, ids: [*map(logprob, ids)]
         self.faults: list[Reply | float] = []  # a float: seconds without an answer
         self.change: Callable[[dict[str, Any]], Any] = lambda answer: answer
         self.requests: list[tuple[str, dict[str, Any] | None, dict[str, str]]] = []
@@ -56,7 +57,7 @@ class FakeVllm:
                     "token_ids": ids,
                     "prompt_token_ids": body["prompt"],
                     "logprobs": {
-                        "token_logprobs": [logprob(token) for token in ids],
+                        "token_logprobs": self.score(body["prompt"], ids),
                         "top_logprobs": [top] * len(ids),
                     },
                 }

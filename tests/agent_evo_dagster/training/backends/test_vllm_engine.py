@@ -1,15 +1,19 @@
 """Rollouts through a server: the same trajectories as the model in this process would give."""
 
+import shutil
 import threading
+from pathlib import Path
 
 import pytest
 
 from agent_evo_dagster.errors import InferenceError
+from agent_evo_dagster.files import sha256_tree
 from agent_evo_dagster.training.backends.vllm_engine import SYNC_FOLDER, vllm_engine
 from agent_evo_dagster.training.backends.vllm_rollout import roll_out_turns, turn_seed
 from agent_evo_dagster.training.backends.vllm_settings import VllmSettings
+from agent_evo_dagster.training.backends.vllm_weights import untie
 from agent_evo_dagster.training.engines import LocalEngine
-from agent_evo_dagster.training.policy.checkpoints import EMBEDDED
+from agent_evo_dagster.training.policy.checkpoints import EMBEDDED, load_policy
 from agent_evo_dagster.training.rollout.turns import Turn
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
 from agent_evo_dagster.training.types import Finish
@@ -23,8 +27,9 @@ def settings(url, **changes):
     return VllmSettings(url=url, **{"retries": 0, "request_timeout": 20.0, **changes})
 
 
-def engine(url, tmp_path, **changes):
-    return vllm_engine(settings(url, **changes), EMBEDDED, tmp_path, seed=0, tick=lambda: None)
+def engine(url, tmp_path, *, updated=False, **changes):
+    given = settings(url, **changes)
+    return vllm_engine(given, EMBEDDED, tmp_path, seed=0, tick=lambda: None, updated=updated)
 
 
 @pytest.fixture
@@ -116,28 +121,77 @@ def test_no_tick_comes_from_a_server_that_is_silent(renderer, environment):
 def test_a_server_with_another_policy_is_refused(greedy, tmp_path):
     fake = greedy[2]
     fake.root = "/elsewhere/base"
-    with serving(fake) as url:
-        with pytest.raises(InferenceError, match=r"serves '/elsewhere/base'; the job needs .*embedded"):
-            engine(url, tmp_path).__enter__()
-        with engine(url, tmp_path, reload=True):
-            assert fake.loaded == [str(EMBEDDED)]
+    with (
+        serving(fake) as url,
+        pytest.raises(InferenceError, match=r"serves '/elsewhere/base'; the job needs .*embedded"),
+    ):
+        engine(url, tmp_path).__enter__()
 
 
-def test_a_second_policy_needs_leave_to_reload(greedy, tmp_path):
+def test_a_server_with_a_copy_of_the_policy_is_as_good(greedy, tmp_path):
+    fake = greedy[2]
+    fake.root = str(shutil.copytree(EMBEDDED, tmp_path / "copy"))
+    with serving(fake) as url, engine(url, tmp_path):
+        assert not fake.loaded
+
+
+def test_a_policy_that_changes_needs_leave_to_reload(greedy, policy, tmp_path):
     fake = greedy[2]
     with serving(fake) as url, engine(url, tmp_path) as served:
-        with pytest.raises(InferenceError, match=r"serves one policy.*vllm\.reload"):
-            served.load(tmp_path)
+        with pytest.raises(InferenceError, match=r"may not be told to load other weights.*vllm\.reload"):
+            served.update(policy.model)
         assert not fake.loaded
+
+
+def scored_by(model):
+    """What a server says of its samples that holds the weights of `model`."""
+    import torch
+
+    def score(prompt, ids):
+        with torch.inference_mode():
+            logits = model(input_ids=torch.tensor([[*prompt, *ids]])).logits[0, len(prompt) - 1 : -1]
+        return torch.log_softmax(logits, -1).gather(1, torch.tensor(ids)[:, None])[:, 0].tolist()
+
+    return score
 
 
 def test_the_weights_of_a_training_step_reach_the_server(greedy, policy, tmp_path):
     fake = greedy[2]
-    with serving(fake) as url, engine(url, tmp_path, reload=True) as served:
+    fake.root = "/elsewhere/base"
+    fake.score = scored_by(policy.model)
+    with serving(fake) as url, engine(url, tmp_path, reload=True, dtype="float32", updated=True) as served:
         served.update(policy.model)
-        assert fake.loaded[-1] == str(tmp_path / SYNC_FOLDER)
+        assert fake.loaded == [str(tmp_path / SYNC_FOLDER)]
         assert (tmp_path / SYNC_FOLDER / "model.safetensors").is_file()
     assert not (tmp_path / SYNC_FOLDER).exists()
+
+
+def test_a_server_that_keeps_its_old_weights_after_a_reload_is_found_out(greedy, policy, tmp_path, torch):
+    fake = greedy[2]
+    fake.score = scored_by(policy.model)
+    changed = load_policy(None).model
+    with torch.no_grad():
+        changed.model.embed_tokens.weight.mul_(1.1)
+    with (
+        serving(fake) as url,
+        engine(url, tmp_path, reload=True, dtype="float32", updated=True) as served,
+        pytest.raises(InferenceError, match=r"does not answer with the weights that it was given.*off by"),
+    ):
+        served.update(changed)
+
+
+def test_a_shared_output_layer_becomes_one_of_its_own_with_the_same_policy(policy, tmp_path, torch):
+    folder = Path(shutil.copytree(EMBEDDED, tmp_path / "copy"))
+    untie(folder)
+    apart = load_policy(folder).model
+    assert not apart.config.tie_word_embeddings
+    assert apart.lm_head.weight.data_ptr() != apart.model.embed_tokens.weight.data_ptr()
+    ids = torch.tensor([[5, 6, 7]])
+    with torch.inference_mode():
+        assert torch.equal(apart(input_ids=ids).logits, policy.model(input_ids=ids).logits)
+    before = sha256_tree(folder)
+    untie(folder)
+    assert sha256_tree(folder) == before
 
 
 def test_a_key_that_is_not_set_is_named(greedy, tmp_path, monkeypatch):
