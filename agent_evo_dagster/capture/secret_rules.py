@@ -35,7 +35,11 @@ _ESCAPE_ENDS = "|".join(
         *(rf"(?<=\[[0-9;?]{{{width}}}[A-Za-z])" for width in range(24)),
     ]
 )
-_WORD = rf"(?:\b|{_ESCAPE_ENDS})"  # where a word may begin
+
+
+def _word(word: str) -> str:
+    """A word where one may begin; that the text is no such word is told first, since it costs least."""
+    return rf"(?={word})(?:\b|{_ESCAPE_ENDS}){word}"
 
 
 def _token(kind: str, cues: str, body: str, hint: str, *, joined: bool = False) -> Rule:
@@ -44,7 +48,7 @@ def _token(kind: str, cues: str, body: str, hint: str, *, joined: bool = False) 
     `joined`: its form is so rare that it is one behind `name_` or `name-` too.
     """
     before = "A-Za-z0-9" if joined else "A-Za-z0-9_-"
-    exact = re.compile(rf"(?:(?<![{before}])|{_ESCAPE_ENDS})(?:{body})")
+    exact = re.compile(rf"(?={hint})(?:(?<![{before}])|{_ESCAPE_ENDS})(?:{body})")
     return Rule(kind, tuple(cues.split()), exact, hint)
 
 
@@ -209,7 +213,7 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "telegram_token",
         ":aa",
-        rf"(?:(?<![0-9A-Za-z])|(?<=bot)|{_ESCAPE_ENDS})[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{32,36}}(?![A-Za-z0-9_-])",
+        rf"(?=[0-9]{{8}})(?:(?<![0-9A-Za-z])|(?<=bot)|{_ESCAPE_ENDS})[0-9]{{8,10}}:AA[A-Za-z0-9_-]{{32,36}}(?![A-Za-z0-9_-])",
         r":AA[A-Za-z0-9_-]{32}",
     ),
     _rule(
@@ -221,14 +225,14 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "password",
         "login",
-        rf"{_WORD}login\s+[^\s\\]{{1,100}}\s+password\s+(?P<s>\S{{1,200}})",
+        rf"{_word('login')}\s+[^\s\\]{{1,100}}\s+password\s+(?P<s>\S{{1,200}})",
         rf"login{_SPACE}",
     ),
     _rule("password", "pass:", r"-pass(?:in|out)?\s+pass:(?P<s>[^\s\"'\\]{1,200})", "pass:"),
     _rule(
         "password",
         "redis-cli",
-        rf"{_WORD}redis-cli\b[^|;&\n]{{0,200}}?\s-a\s*(?P<s>\S{{4,200}})",
+        rf"{_word('redis-cli')}\b[^|;&\n]{{0,200}}?\s-a\s*(?P<s>\S{{4,200}})",
         "redis-cli",
     ),
     _rule(
@@ -240,14 +244,14 @@ RULES: tuple[Rule, ...] = (
     _rule(
         "authorization",
         "authorization",
-        rf"{_WORD}authorization{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
+        rf"{_word('authorization')}{_ASSIGN}{_QUOTES}(?:(?:bearer|basic|digest|token)\s+)?(?P<s>[A-Za-z0-9._~+/=-]{{8,}})",
         f"(?i:{_folded('authorization')})",
         re.IGNORECASE,
     ),
     _rule(
         "bearer",
         "bearer",
-        rf"{_WORD}bearer\s+(?P<s>(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{{12,}})",
+        rf"{_word('bearer')}\s+(?P<s>(?=[A-Za-z._~+/=-]*[0-9])[A-Za-z0-9._~+/=-]{{12,}})",
         "(?i:bearer)",
         re.IGNORECASE,
     ),
@@ -260,11 +264,11 @@ RULES: tuple[Rule, ...] = (
         rf"(?:=|{_SPACE})",
         re.IGNORECASE,
     ),
-    _rule("password", "sshpass", rf"{_WORD}sshpass\s+-p\s*(?P<s>\S{{1,200}})", "sshpass"),
+    _rule("password", "sshpass", rf"{_word('sshpass')}\s+-p\s*(?P<s>\S{{1,200}})", "sshpass"),
     _rule(
         "password",
         "mysql",
-        rf"{_WORD}mysql(?:dump|admin)?\b[^|;&\n]{{0,200}}?\s-p(?P<s>[^\s-]\S{{0,200}})",
+        rf"{_word('mysql')}(?:dump|admin)?\b[^|;&\n]{{0,200}}?\s-p(?P<s>[^\s-]\S{{0,200}})",
         "mysql",
     ),
     _rule(
