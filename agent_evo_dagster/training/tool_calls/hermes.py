@@ -3,24 +3,20 @@
 import json
 import re
 from collections.abc import Collection
-from typing import NoReturn
 
-from agent_evo_dagster.training.tool_calls.types import Diagnostic, Fault, JsonValue, ParsedTurn, ToolCall
+from agent_evo_dagster.training.tool_calls.json_calls import BARE_CALL, JsonReader, checked
+from agent_evo_dagster.training.tool_calls.types import Diagnostic, Fault, ParsedTurn, ToolCall
 
 OPEN = "<tool_call>"
 CLOSE = "</tool_call>"
 _MARK = re.compile(r"<tool_call>|</tool_call>|<function=")
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
 class HermesFormat:
     """Calls as JSON between `<tool_call>` tags."""
 
     def __init__(self) -> None:
-        self._decoder = json.JSONDecoder(parse_constant=_refuse_constant)
+        self._reader = JsonReader()
 
     def render(self, call: ToolCall) -> str:
         """Text of `call`, as compact JSON between the tags."""
@@ -37,19 +33,21 @@ class HermesFormat:
             else:
                 item, at = _out_of_place(mark.group()), mark.end()
             items.append(item)
+        if not items and BARE_CALL.search(text):
+            items.append(Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the tool call in its tags"))
         return ParsedTurn(tuple(items))
 
     def _call(self, text: str, start: int, tools: Collection[str]) -> tuple[ToolCall | Diagnostic, int]:
         """The call whose body begins at `start`, and where reading goes on."""
         body_at = len(text) - len(text[start:].lstrip())
         try:
-            body, end = self._decoder.raw_decode(text, body_at)
-        except (ValueError, RecursionError):
+            body, end = self._reader.value(text, body_at)
+        except ValueError:
             return _unreadable(text, start)
         close = len(text) - len(text[end:].lstrip())
         if not text.startswith(CLOSE, close):
             return _unreadable(text, end)
-        return _checked(body, tools), close + len(CLOSE)
+        return checked(body, tools, "arguments"), close + len(CLOSE)
 
 
 def _unreadable(text: str, start: int) -> tuple[Diagnostic, int]:
@@ -68,16 +66,3 @@ def _out_of_place(tag: str) -> Diagnostic:
     if tag == CLOSE:
         return Diagnostic(Fault.STRAY_CLOSING_TAG, "Error: a tool call is closed that was not opened")
     return Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the tool call as JSON")
-
-
-def _checked(body: JsonValue, tools: Collection[str]) -> ToolCall | Diagnostic:
-    """The call in a decoded body, or what it lacks."""
-    if not isinstance(body, dict) or not isinstance(body.get("name"), str) or "arguments" not in body:
-        return Diagnostic(Fault.MALFORMED, "Error: a tool call needs name and arguments")
-    name, arguments = body["name"], body["arguments"]
-    if name not in tools:
-        return Diagnostic(Fault.UNKNOWN_TOOL, "Error: no such tool")
-    if not isinstance(arguments, dict):
-        return Diagnostic(Fault.ARGUMENTS_NOT_OBJECT, "Error: arguments must be an object")
-    assert isinstance(name, str)
-    return ToolCall(name, arguments)

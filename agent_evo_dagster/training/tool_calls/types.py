@@ -17,6 +17,7 @@ class Fault(StrEnum):
     ARGUMENTS_NOT_OBJECT = "arguments_not_object"
     STRAY_CLOSING_TAG = "stray_closing_tag"
     FOREIGN_FORMAT = "foreign_format"  # a call in another format's dress
+    LOOSE = "loose"  # not quite the format, and yet it could only mean one call
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class ParsedTurn:
     """One assistant turn: calls and faults in the order of the text."""
 
     items: tuple[ToolCall | Diagnostic, ...]
+    recovered: tuple[Fault, ...] = ()  # one for each call among them that was read in spite of a fault
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
