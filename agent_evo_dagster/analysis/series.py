@@ -1,7 +1,9 @@
 """What a training run showed: series of metrics, figures of rollouts and of held-out tasks. No judgement."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from statistics import fmean
 
 import polars as pl
@@ -71,10 +73,19 @@ class RolloutFigures:
     rollouts: int
     finishes: Mapping[str, float]  # share of the rollouts, by why they ended
     cut_lengths: tuple[int, ...]  # tokens of the rollouts that a token limit ended
+    length_reward: float | None = None  # correlation of length and reward; None where either is constant
 
     def share(self, finish: str) -> float:
         """The share of rollouts that ended so."""
         return self.finishes.get(finish, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How the process ended: the last lines of its log, and its exit code where it is known."""
+
+    log: str = ""
+    exit_code: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +97,7 @@ class Run:
     accuracy: Mapping[str, float]  # "<mode> <policy>" -> share of held-out samples that were correct
     settings: Settings
     thresholds: Thresholds
+    ending: Ending = Ending()
 
     def get(self, name: str) -> Series:
         """The series of that name, empty where the run did not log it."""
@@ -103,6 +115,8 @@ def read_run(
     evaluation: pl.DataFrame,
     settings: Settings,
     thresholds: Thresholds,
+    *,
+    ending: Ending | None = None,
 ) -> Run:
     """The run that the frames describe. What the metrics lack is taken from the rollouts, under their name.
 
@@ -110,14 +124,20 @@ def read_run(
         AnalysisError: a frame has columns, but not those of its schema.
     """
     logged = _series_by_name(metrics)
-    series = {
-        name: next((logged[alias] for alias in aliases if alias in logged), Series(name))
-        for name, aliases in thresholds.names.items()
-    }
+    series = {name: _named(logged, name, aliases) for name, aliases in thresholds.names.items()}
     for name, from_rollouts in _series_of_rollouts(rollouts).items():
         if not series.get(name):
             series[name] = from_rollouts
-    return Run(series, _figures(rollouts), _accuracy(evaluation), settings, thresholds)
+    return Run(series, _figures(rollouts), _accuracy(evaluation), settings, thresholds, ending or Ending())
+
+
+def _named(logged: Mapping[str, Series], name: str, aliases: Sequence[str]) -> Series:
+    """The first alias that was logged; of several that a pattern fits, the first by name."""
+    for alias in aliases:
+        found = [key for key in sorted(logged) if fnmatchcase(key, alias)] if "*" in alias else [alias]
+        if found and found[0] in logged:
+            return logged[found[0]]
+    return Series(name)
 
 
 def _series_by_name(metrics: pl.DataFrame) -> dict[str, Series]:
@@ -158,7 +178,19 @@ def _figures(rollouts: pl.DataFrame) -> RolloutFigures:
     counts = later.group_by("finish").len().sort("finish").rows()
     cut = later.filter(pl.col("finish") == "length")["completion_ids"].list.len()
     shares = {finish: count / later.height for finish, count in counts}
-    return RolloutFigures(later.height, shares, tuple(cut.drop_nulls().to_list()))
+    return RolloutFigures(later.height, shares, tuple(cut.drop_nulls().to_list()), _length_reward(later))
+
+
+def _length_reward(rollouts: pl.DataFrame) -> float | None:
+    told = (
+        rollouts.filter(pl.col("reward").is_finite())
+        .select(pl.col("completion_ids").list.len().cast(pl.Float64).alias("length"), "reward")
+        .drop_nulls()
+    )
+    if told["length"].n_unique() < 2 or told["reward"].n_unique() < 2:
+        return None
+    found = told.select(pl.corr("length", "reward")).item()
+    return round(float(found), 6) if found is not None and math.isfinite(found) else None
 
 
 def _accuracy(evaluation: pl.DataFrame) -> dict[str, float]:

@@ -31,7 +31,13 @@ class Window(_Section):
     maximum_steps: int = Field(ge=3, le=1000)
 
 
-class LearningThresholds(_Section):
+class _Rule(_Section):
+    source: str  # where the values come from
+    look_at: tuple[str, ...]  # the first things to look at, settings by their names
+    move: Move | None  # the setting that the finding points to; null where none can be named
+
+
+class LearningThresholds(_Rule):
     """When the reward rises too slowly; rises are per 10 steps."""
 
     reward_maximum: float
@@ -40,61 +46,131 @@ class LearningThresholds(_Section):
     fast_share: float
     flat_rise: float
     no_gradient: float
-    move: Move
 
 
-class CollapseThresholds(_Section):
+class CollapseThresholds(_Rule):
     """When the reward has fallen from its peak."""
 
     smooth_steps: int = Field(ge=1)
     fall: float
     noise_multiple: float
-    move: Move
 
 
-class DivergenceThresholds(_Section):
-    """When an update is out of proportion."""
+class KlThresholds(_Rule):
+    """When the policy runs away from where it started."""
 
-    grad_norm_high: float
-    grad_norm_explosion: float
-    kl_high: float
-    clip_fraction_high: float
-    move: Move
+    high: float
+    grave: float
 
 
-class ZeroVarianceThresholds(_Section):
+class GradientThresholds(_Rule):
+    """When an update is out of proportion, or no number at all."""
+
+    high: float
+    explosion: float
+
+
+class ClipHighThresholds(_Rule):
+    """When too many of the ratios are clipped."""
+
+    share: float
+
+
+class ClipLowThresholds(_Rule):
+    """When hardly a ratio is clipped, the policy stays where it is, and the reward too."""
+
+    share: float
+    kl_still: float
+
+
+class ZeroVarianceThresholds(_Rule):
     """When groups of rollouts are too alike to learn from."""
 
     share: float
     solved_reward: float
     entropy_low: float
-    move: Move
     move_when_greedy: Move
 
 
-class TruncationThresholds(_Section):
+class LengthThresholds(_Rule):
+    """When completions grow without end; growth is a share of the length at the start, per 10 steps."""
+
+    growth: float
+    truncated: float
+
+
+class TruncationThresholds(_Rule):
     """When rollouts are cut at a token limit."""
 
     share: float
     grave_share: float
     at_limit: float
-    move_turn: Move
     move_rollout: Move
 
 
-class TurnLimitThresholds(_Section):
-    """When rollouts use up their turns."""
+class TurnLimitThresholds(_Rule):
+    """When rollouts use up their turns, or are aborted."""
 
     share: float
-    move: Move
+    aborted: float
+    at_limit: float
+    low_reward: float
 
 
-class ModeCollapseThresholds(_Section):
+class ModeCollapseThresholds(_Rule):
     """When the policy has stopped exploring."""
 
     entropy_low: float
     alike: float
-    move: Move
+    length_spread: float
+    clip_fraction: float
+
+
+class HeldOutThresholds(_Rule):
+    """When the training reward rises while the held-out score falls."""
+
+    rise: float
+    fall: float
+
+
+class MemoryThresholds(_Rule):
+    """What a run that ran out of memory leaves behind."""
+
+    words: tuple[str, ...]
+    exit_codes: tuple[int, ...]
+
+
+class SignThresholds(_Section):
+    """From where on a sign counts as seen; each is used by the sign of its name in syndromes/signs.py."""
+
+    entropy_swing: float
+    entropy_low: float
+    entropy_fall: float
+    gradient_spike: float
+    loss_swing: float
+    reward_flat: float
+    reward_early: float
+    reward_std_small: float
+    clip_fraction_small: float
+    kl_still: float
+    gradient_still: float
+    length_growth: float
+    length_short: float
+    reward_length_correlation: float
+    rollout_kl: float
+    sample_size: float
+
+
+class Syndrome(_Section):
+    """Signs that together make a hypothesis: `must` and `least` of all are seen."""
+
+    words: str
+    signs: tuple[str, ...]
+    must: tuple[str, ...] = ()
+    least: int = Field(ge=1)
+    source: str
+    look_at: tuple[str, ...]
+    move: Move | None
 
 
 class Thresholds(_Section):
@@ -105,11 +181,20 @@ class Thresholds(_Section):
     window: Window
     learning: LearningThresholds
     collapse: CollapseThresholds
-    divergence: DivergenceThresholds
+    kl_divergence: KlThresholds
+    mode_collapse: ModeCollapseThresholds
+    length_runaway: LengthThresholds
+    gradient_explosion: GradientThresholds
+    out_of_memory: MemoryThresholds
+    turn_limit: TurnLimitThresholds
+    held_out_gap: HeldOutThresholds
+    clip_fraction_high: ClipHighThresholds
+    clip_fraction_low: ClipLowThresholds
     zero_variance: ZeroVarianceThresholds
     truncation: TruncationThresholds
-    turn_limit: TurnLimitThresholds
-    mode_collapse: ModeCollapseThresholds
+    signs: SignThresholds
+    syndromes: dict[str, Syndrome]
+    hypothesis_confidence: float = Field(gt=0, lt=1)
 
 
 def load_thresholds(override: Path | None = None) -> Thresholds:

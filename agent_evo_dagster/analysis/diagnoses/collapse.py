@@ -67,6 +67,7 @@ class Collapse:
                 "noise": round(fall.noise, 6),
                 "kl_end": round(kl.end, 6) if kl else None,
             },
+            look_at=limits.look_at,
             hint=hint_of(limits.move, run, f"the reward fell by {fixed(fall.size)} from its peak"),
         )
         return [finding]

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from agent_evo_dagster.analysis.diagnoses.clip_fraction import clipping
 from agent_evo_dagster.analysis.diagnoses.collapse import fall_of
-from agent_evo_dagster.analysis.diagnoses.divergence import signs_of
+from agent_evo_dagster.analysis.diagnoses.gradient_explosion import explosions
+from agent_evo_dagster.analysis.diagnoses.kl_divergence import drift
 from agent_evo_dagster.analysis.diagnoses.mode_collapse import exhausted
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
 from agent_evo_dagster.analysis.diagnoses.rise import Rise, rise_of
@@ -41,6 +43,7 @@ class Learning:
             series=(run.get("reward"),),
             confidence=1.0,
             data={"learning_rate": 0.0, **_numbers(run, rise)},
+            look_at=("learning_rate",),
         )
 
     def _too_short(self, run: Run) -> Finding:
@@ -53,6 +56,7 @@ class Learning:
             series=(reward,),
             confidence=1.0,
             data=_numbers(run, None),
+            look_at=("max_steps",),
         )
 
     def _slow(self, run: Run, rise: Rise) -> Finding:
@@ -68,6 +72,7 @@ class Learning:
             series=(rise.reward, *(run.get(name) for name in _HEALTH if run.get(name))),
             confidence=0.9 if rise.high < rise.enough else 0.6,
             data={**_numbers(run, rise), "obstacle": obstacle},
+            look_at=run.thresholds.learning.look_at,
             hint=hint,
         )
 
@@ -80,8 +85,9 @@ def obstacle_of(run: Run, rise: Rise) -> str | None:
     limits, grad = run.thresholds, run.get("grad_norm")
     if rise.high < 0:
         return "the reward is falling"
-    if signs := signs_of(run):
-        return signs[0].words
+    noted = [*explosions(run), drift(run), clipping(run)]
+    if signs := [sign for sign in noted if sign is not None]:
+        return min(signs, key=lambda sign: not sign.grave).words
     if grad and (grad.later_half().mean or 0.0) < limits.learning.no_gradient:
         return "there is hardly a gradient"
     if exhausted(run):

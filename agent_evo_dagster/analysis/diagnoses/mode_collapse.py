@@ -21,6 +21,16 @@ def exhausted(run: Run) -> bool:
     return bool(entropy) and entropy.end < limits.entropy_low and alike
 
 
+def narrowed(run: Run) -> bool:
+    """Whether completions have one length at the end and hardly a ratio is clipped; False if not logged."""
+    limits, clipped = run.thresholds.mode_collapse, run.get("clip_fraction")
+    length, highest, lowest = (run.get(name) for name in ("length", "length_highest", "length_lowest"))
+    if not (length and highest and lowest and clipped) or length.end <= 0:
+        return False
+    spread = (highest.end - lowest.end) / length.end
+    return spread < limits.length_spread and clipped.end < limits.clip_fraction
+
+
 @dataclass(frozen=True, slots=True)
 class ModeCollapse:
     """Exhausted exploration in a run whose reward stalls below its maximum."""
@@ -32,6 +42,7 @@ class ModeCollapse:
         entropy, limits, rise = run.get("entropy"), run.thresholds.mode_collapse, rise_of(run)
         if rise is None or rise.learnt or not exhausted(run):
             return []
+        narrow = narrowed(run)
         finding = training_finding(
             self.name,
             run,
@@ -39,12 +50,14 @@ class ModeCollapse:
             summary=f"entropy is {fixed(entropy.end, 3)} at the end (it began at {fixed(entropy.start, 3)}), "
             f"and {rise.words()}",
             series=(entropy, rise.reward),
-            confidence=0.7,
+            confidence=0.85 if narrow else 0.7,
             data={
                 "entropy_start": round(entropy.start, 6),
                 "entropy_end": round(entropy.end, 6),
                 "headroom": round(rise.headroom, 6),
+                "narrow": narrow,
             },
+            look_at=limits.look_at,
             hint=hint_of(limits.move, run, f"entropy is {fixed(entropy.end, 3)}: samples hardly differ"),
         )
         return [finding]

@@ -22,7 +22,7 @@ class Truncation:
         if share is None or share < limits.share:
             return []
         whole = self._rollout_limit(run)
-        move = limits.move_rollout if whole >= 0.5 else limits.move_turn
+        move = limits.move_rollout if whole >= 0.5 else limits.move
         finding = training_finding(
             self.name,
             run,
@@ -37,6 +37,7 @@ class Truncation:
                 "at_rollout_limit": round(whole, 6),
                 "rollouts": run.rollouts.rollouts,
             },
+            look_at=limits.look_at,
             hint=hint_of(move, run, f"{number(100 * share)} % of the rollouts were cut"),
         )
         return [finding]

@@ -41,6 +41,7 @@ class ZeroVariance:
                 "reward": None if mean is None else round(mean, 6),
                 "solved": solved,
             },
+            look_at=limits.look_at,
             hint=None if solved else self._hint(run, share),
         )
         return [finding]

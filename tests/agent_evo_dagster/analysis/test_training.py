@@ -111,10 +111,10 @@ def test_a_falling_reward_never_raises_the_learning_rate():
 )
 def test_updates_out_of_proportion_lower_the_learning_rate(series, words):
     frame = find({"reward": noisy(0.2, 0.9), **series}, learning_rate=1e-3).filter(
-        pl.col("kind") == "divergence"
+        pl.col("kind").is_in(["gradient_explosion", "kl_divergence", "clip_fraction_high"])
     )
     assert words in frame["summary"][0]
-    assert hint(frame, "divergence")["direction"] == "lower"
+    assert hint(frame, frame["kind"][0])["direction"] == "lower"
 
 
 def test_groups_without_variance_ask_for_larger_groups():
