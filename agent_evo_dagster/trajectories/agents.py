@@ -1,71 +1,49 @@
-"""Which agents a session had, and which call started each. Not the client's own forks."""
+"""Which call started each agent. Which agents there are, columns tell."""
 
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import Any, Final
 
-from agent_evo_dagster.trajectories.columns import EventColumns
-from agent_evo_dagster.trajectories.drafts import Draft
+from agent_evo_dagster.trajectories.columns import CALLERS, EventColumns, agent_named
+from agent_evo_dagster.trajectories.judged import Judged
 from agent_evo_dagster.trajectories.values import parsed
 
-_CALLERS: Final = frozenset({"Agent", "Task", "Skill"})  # tools whose call can start a subagent
 
-
-def subagents(columns: EventColumns, rows: Sequence[int]) -> frozenset[str]:
-    """The agents that did more than stop, or that a call names. Others are forks of the client."""
-    found: set[str] = set()
-    stopped: set[str] = set()
-    for row in rows:
-        agent = columns.agent_id[row]
-        if agent is not None:
-            if columns.kind[row] == "SubagentStop":
-                stopped.add(agent)
-            else:
-                found.add(agent)
-    if not stopped <= found:
-        calls = (row for row in rows if columns.tool_name[row] in _CALLERS)
-        named = {_named_by(parsed(columns.tool_response[row])) for row in calls}
-        found.update(agent for agent in named if agent is not None and agent in stopped)
-    return frozenset(found)
-
-
-def calls_of_agents(columns: EventColumns, drafts: Sequence[Draft]) -> dict[str, Draft]:
+def calls_of_agents(events: EventColumns, steps: Judged) -> dict[tuple[str, str | None], int]:
     """The call that started each agent: the one whose response names it, else one open at its start."""
-    calls = [draft for draft in drafts if draft.tool_name in _CALLERS]
-    callers = {agent: call for call in calls if (agent := _named_by(call.response)) is not None}
-    waiting = [call for call in calls if call.start is not None and _named_by(call.response) is None]
-    for draft in drafts:
-        row = draft.rows[0] if draft.rows else None
-        if row is None or columns.kind[row] != "SubagentStart":
-            continue
-        agent = columns.agent_id[row]
-        if (
-            agent is not None
-            and agent not in callers
-            and (call := _open_at(columns, waiting, row)) is not None
-        ):
-            callers[agent] = call
-            waiting.remove(call)
+    callers: dict[tuple[str, str | None], int] = {}
+    waiting: dict[str, list[int]] = defaultdict(list)
+    calls = [position for position, tool in enumerate(steps.tool_name) if tool in CALLERS]
+    for position in sorted(calls, key=steps.first.__getitem__):
+        agent = agent_named(steps.response[position])
+        if agent is not None:
+            callers[steps.session_id[position], agent] = position
+        elif steps.start[position] is not None:
+            waiting[steps.session_id[position]].append(position)
+    for row, kind in enumerate(events.kind):
+        session, agent = events.session_id[row], events.agent[row]
+        if kind == "SubagentStart" and agent is not None and (session, agent) not in callers:
+            call = _open_at(events, steps, waiting[session], row)
+            if call is not None:
+                callers[session, agent] = call
+                waiting[session].remove(call)
     return callers
 
 
-def _named_by(response: Any) -> str | None:
-    agent = response.get("agentId") if isinstance(response, dict) else None
-    return agent if isinstance(agent, str) else None
-
-
-def _open_at(columns: EventColumns, calls: Sequence[Draft], row: int) -> Draft | None:
+def _open_at(events: EventColumns, steps: Judged, calls: Sequence[int], row: int) -> int | None:
     """The oldest of `calls` open at `row`; one that asked for this type of agent comes first."""
-    agent, wanted = columns.agent_id[row], columns.agent_type[row]
+    wanted = events.value("agent_type", row)
     is_open = [
         call
         for call in calls
-        if call.agent != agent and (call.start or 0) < row and (call.end is None or call.end > row)
+        if steps.agent[call] != events.agent[row]
+        and (steps.start[call] or 0) < row
+        and (steps.end[call] is None or (steps.end[call] or 0) > row)
     ]
-    same_type = [call for call in is_open if _type_asked(call) == wanted]
+    same_type = [call for call in is_open if _type_asked(steps, call) == wanted]
     return next(iter(same_type or is_open), None)
 
 
-def _type_asked(call: Draft) -> str | None:
-    value = parsed(call.tool_input)
+def _type_asked(steps: Judged, call: int) -> str | None:
+    value = parsed(steps.asked(call))
     asked = value.get("subagent_type") if isinstance(value, dict) else None
     return asked if isinstance(asked, str) else None

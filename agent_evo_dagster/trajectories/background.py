@@ -1,11 +1,10 @@
 """The end of calls that outlive their own events: background jobs, and calls that never came back."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from agent_evo_dagster.trajectories.columns import EventColumns
-from agent_evo_dagster.trajectories.drafts import Draft
+from agent_evo_dagster.trajectories.judged import Judged
 from agent_evo_dagster.trajectories.outcomes import Verdict, because
 from agent_evo_dagster.trajectories.types import Outcome
 from agent_evo_dagster.trajectories.values import parsed
@@ -24,81 +23,91 @@ _STATUS: Final = {
 _AGENT_IS_PAST: Final = frozenset({"Stop", "StopFailure", "SubagentStop", "UserPromptSubmit"})
 
 
-def resolve_background(columns: EventColumns, drafts: Iterable[Draft], rows: Sequence[int]) -> None:
-    """Give pending calls of one session the outcome that a later result with the same id tells."""
-    drafts = list(drafts)
-    pending = {job: draft for draft in drafts if (job := _job_of(draft)) is not None}
+def resolve_background(events: EventColumns, steps: Judged) -> None:
+    """Give pending calls the outcome that a later result with the same id, in the session, tells."""
+    in_order = sorted(
+        (position for position, outcome in enumerate(steps.outcome) if outcome is not None),
+        key=steps.first.__getitem__,
+    )
+    pending = {
+        (steps.session_id[position], job): position
+        for position in in_order
+        if steps.outcome[position] is Outcome.PENDING and (job := _job_of(steps, position)) is not None
+    }
     if not pending:
         return
-    for draft in drafts:
-        if draft.outcome is not Outcome.SUCCESS or draft.end is None:
-            continue
-        told = _told_by(draft)
-        if told is not None and told[0] in pending and draft.end > pending[told[0]].first():
-            _settle(pending.pop(told[0]), told[1], draft.end)
-    for row in rows:
-        agent = columns.agent_id[row]
-        if columns.kind[row] == "SubagentStop" and agent in pending:
-            _settle(pending.pop(agent), Verdict(Outcome.SUCCESS, "kind=SubagentStop"), row)
+    for position in in_order:
+        end = steps.end[position]
+        if steps.outcome[position] is Outcome.SUCCESS and end is not None:
+            job, verdict = _told_by(steps, position)
+            key = steps.session_id[position], job or ""
+            if verdict is not None and key in pending and end > steps.first[pending[key]]:
+                steps.settle(pending.pop(key), verdict, end)
+    for row, kind in enumerate(events.kind):
+        if kind == "SubagentStop":
+            key = events.session_id[row], events.agent[row] or ""
+            if key in pending:
+                steps.settle(pending.pop(key), Verdict(Outcome.SUCCESS, "kind=SubagentStop"), row)
 
 
-def close_dangling(
-    columns: EventColumns, by_agent: Mapping[str | None, Sequence[Draft]], rows: Sequence[int], *, over: bool
-) -> None:
+def close_dangling(events: EventColumns, steps: Judged, over: Collection[str]) -> None:
     """Calls without an end: interrupted where the session or the agent's turn is over, else pending.
 
-    `over` says from outside that the session is over (its client was killed and wrote no SessionEnd).
+    `over` names sessions that are over though no SessionEnd says so (their client was killed).
     """
-    past, session_end = _past_rows(columns, rows)
-    for agent, drafts in by_agent.items():
-        for draft in drafts:
-            if draft.outcome is not None or draft.start is None:
-                continue
-            closer = next((row for row in (past[agent], session_end) if row > draft.start), None)
-            if closer is not None:
-                draft.outcome, draft.reason = Outcome.INTERRUPTED, because("kind", columns.kind[closer])
-                draft.evidence.append(closer)
-            elif over:
-                draft.outcome, draft.reason = Outcome.INTERRUPTED, "session=over"
-            else:
-                draft.outcome, draft.reason = Outcome.PENDING, "kind=PreToolUse"
+    dangling = [p for p, start in enumerate(steps.start) if start is not None and steps.outcome[p] is None]
+    if not dangling:
+        return
+    past, ended = _past_rows(events)
+    for position in dangling:
+        session, start = steps.session_id[position], steps.start[position] or 0
+        known = past.get((session, steps.agent[position]), -1), ended.get(session, -1)
+        closer = next((row for row in known if row > start), None)
+        if closer is not None:
+            verdict = Verdict(Outcome.INTERRUPTED, because("kind", events.kind[closer]))
+        elif session in over:
+            verdict = Verdict(Outcome.INTERRUPTED, "session=over")
+        else:
+            verdict = Verdict(Outcome.PENDING, "kind=PreToolUse")
+        steps.settle(position, verdict, closer)
 
 
-def _past_rows(columns: EventColumns, rows: Sequence[int]) -> tuple[dict[str | None, int], int]:
-    """The last row that shows each agent to be past its calls, and the last SessionEnd; -1: none."""
-    past: dict[str | None, int] = defaultdict(lambda: -1)
-    session_end = -1
-    for row in rows:
-        kind = columns.kind[row]
+def _past_rows(events: EventColumns) -> tuple[dict[tuple[str, str | None], int], dict[str, int]]:
+    """The last row that shows each agent to be past its calls, and the last SessionEnd of each session."""
+    past: dict[tuple[str, str | None], int] = {}
+    ended: dict[str, int] = {}
+    for row, kind in enumerate(events.kind):
         if kind == "SessionEnd":
-            session_end = row
-        elif kind in _AGENT_IS_PAST and (kind == "SubagentStop") == (columns.agent_id[row] is not None):
-            past[columns.agent_id[row]] = row
-    return past, session_end
+            ended[events.session_id[row]] = row
+        elif kind in _AGENT_IS_PAST and (kind == "SubagentStop") == (events.agent[row] is not None):
+            past[events.session_id[row], events.agent[row]] = row
+    return past, ended
 
 
-def _job_of(draft: Draft) -> str | None:
+def _job_of(steps: Judged, position: int) -> str | None:
     """The id under which a pending call's result will come."""
-    if draft.outcome is not Outcome.PENDING or not isinstance(draft.response, dict):
+    response = parsed(steps.response[position])
+    if not isinstance(response, dict):
         return None
-    job = draft.response.get("backgroundTaskId") or draft.response.get("agentId")
+    job = response.get("backgroundTaskId") or response.get("agentId")
     return job if isinstance(job, str) else None
 
 
-def _told_by(draft: Draft) -> tuple[str, Verdict] | None:
+def _told_by(steps: Judged, position: int) -> tuple[str | None, Verdict | None]:
     """The job that a call asked about or stopped, and what it learnt."""
-    if draft.tool_name in _STOPS:
-        field, job = _named_job(draft.response, parsed(draft.tool_input))
-        return (
-            (job, Verdict(Outcome.INTERRUPTED, because(f"{draft.tool_name}.{field}", job))) if job else None
-        )
-    if draft.tool_name not in _REPORTS or not isinstance(draft.response, dict):
-        return None
-    report = draft.response.get("task")
-    prefix, report = ("task.", report) if isinstance(report, dict) else ("", draft.response)
-    _, job = _named_job(report, parsed(draft.tool_input))
-    verdict = _reported(report, f"{draft.tool_name}.{prefix}")
-    return (job, verdict) if job and verdict else None
+    tool = steps.tool_name[position]
+    if tool not in _STOPS and tool not in _REPORTS:
+        return None, None
+    response, asked = parsed(steps.response[position]), parsed(steps.asked(position))
+    if tool in _STOPS:
+        field, job = _named_job(response, asked)
+        return job, Verdict(Outcome.INTERRUPTED, because(f"{tool}.{field}", job))
+    if not isinstance(response, dict):
+        return None, None
+    report = response.get("task")
+    prefix, report = ("task.", report) if isinstance(report, dict) else ("", response)
+    _, job = _named_job(report, asked)
+    return job, _reported(report, f"{tool}.{prefix}")
 
 
 def _reported(report: Mapping[str, Any], prefix: str) -> Verdict | None:
@@ -116,8 +125,3 @@ def _named_job(*values: Any) -> tuple[str, str] | tuple[None, None]:
             if isinstance(value, dict) and isinstance(job := value.get(field), str):
                 return field, job
     return None, None
-
-
-def _settle(draft: Draft, verdict: Verdict, row: int) -> None:
-    draft.outcome, draft.reason = verdict.outcome, verdict.reason
-    draft.evidence.append(row)

@@ -6,9 +6,9 @@ A reason is `field=value`. Calls in the background, and calls that never ended, 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
+from agent_evo_dagster.trajectories.responses import Response, read_response
 from agent_evo_dagster.trajectories.types import Outcome
 
-Response = Mapping[str, Any]
 _TOOL_ERROR: Final = "<tool_use_error>"
 _MAX_VALUE: Final = 80  # characters of a value that a reason quotes
 
@@ -24,18 +24,18 @@ class Verdict(NamedTuple):
 Rule = Callable[[Response], Verdict | None]
 
 
-def judge_response(tool: str | None, response: Any) -> Verdict:
-    """The outcome of a call whose PostToolUse came with `response`."""
-    if response is None:
+def judge_response(tool: str | None, text: str | bytes | None) -> Verdict:
+    """The outcome of a call whose PostToolUse came with a response, given as JSON text."""
+    if text is None:
         return Verdict(Outcome.UNKNOWN, "tool_response=null")
-    if not isinstance(response, dict):
+    response = read_response(text)
+    if response is None:
         known = tool in _RULES
         return Verdict(Outcome.UNKNOWN if known else Outcome.SUCCESS, _SHAPE if known else "kind=PostToolUse")
     verdict = _said_by_flags(response)
     if verdict is None and tool is not None:
-        rule = _RULES.get(tool, _ended)
-        verdict = rule(response)
-    if verdict is None and response.get("is_error") is False:  # as in transcripts of subagents
+        verdict = _RULES.get(tool, _ended)(response)
+    if verdict is None and response.is_error is False:  # as in transcripts of subagents
         verdict = Verdict(Outcome.SUCCESS, "is_error=false")
     return verdict or Verdict(Outcome.UNKNOWN, _SHAPE)
 
@@ -60,17 +60,15 @@ _SHAPE: Final = "tool_response=unrecognised"
 
 def _said_by_flags(response: Response) -> Verdict | None:
     """What any tool may say of itself."""
-    if response.get("outcome_told") is False:  # as sources write where their format has no field for it
+    if response.outcome_told is False:  # as sources write where their format has no field for it
         return Verdict(Outcome.UNKNOWN, "outcome_told=false")
-    error = response.get("error")
-    if response.get("success") is False:
-        return Verdict(Outcome.FAILURE, "success=false", _text(error))
-    for flag in ("isError", "is_error"):
-        if response.get(flag) is True:
-            return Verdict(
-                Outcome.FAILURE, f"{flag}=true", _text(error) or _first_text(response.get("content"))
-            )
-    if response.get("interrupted") is True:
+    if response.success is False:
+        return Verdict(Outcome.FAILURE, "success=false", _text(response.error))
+    if response.isError is True or response.is_error is True:
+        flag = "isError" if response.isError is True else "is_error"
+        error = _text(response.error) or _first_text(response.value("content"))
+        return Verdict(Outcome.FAILURE, f"{flag}=true", error)
+    if response.interrupted is True:
         return Verdict(Outcome.INTERRUPTED, "interrupted=true")
     return None
 
@@ -81,40 +79,40 @@ def _ended(_: Response) -> Verdict:
 
 
 def _bash(response: Response) -> Verdict | None:
-    task = response.get("backgroundTaskId")
+    task = response.backgroundTaskId
     if task is not None:
         return Verdict(Outcome.PENDING, because("backgroundTaskId", task))
-    meaning = response.get("returnCodeInterpretation")
+    meaning = response.returnCodeInterpretation
     if meaning is not None:
         return Verdict(Outcome.SUCCESS, because("returnCodeInterpretation", meaning))
-    for field in ("exitCode", "exit_code"):
-        if isinstance(code := response.get(field), int):
+    for field, code in (("exitCode", response.exitCode), ("exit_code", response.exit_code)):
+        if isinstance(code, int):
             return Verdict(Outcome.SUCCESS if code == 0 else Outcome.FAILURE, because(field, code))
-    return Verdict(Outcome.SUCCESS, "interrupted=false") if response.get("interrupted") is False else None
+    return Verdict(Outcome.SUCCESS, "interrupted=false") if response.interrupted is False else None
 
 
 def _agent(response: Response) -> Verdict | None:
-    status = response.get("status")
+    status = response.status
     outcome = _AGENT_STATUS.get(status) if isinstance(status, str) else None
-    return Verdict(outcome, because("status", status), _text(response.get("error"))) if outcome else None
+    return Verdict(outcome, because("status", status), _text(response.error)) if outcome else None
 
 
 def _web_fetch(response: Response) -> Verdict | None:
-    code = response.get("code")
+    code = response.code
     if not isinstance(code, int):
         return None
     return Verdict(Outcome.SUCCESS if code < 400 else Outcome.FAILURE, because("code", code))
 
 
 def _notebook(response: Response) -> Verdict | None:
-    error = response.get("error")
+    error = response.error
     if error:
         return Verdict(Outcome.FAILURE, because("error", error), _text(error))
     return _names("notebook_path", "new_source")(response)
 
 
 def _skill(response: Response) -> Verdict | None:
-    return Verdict(Outcome.SUCCESS, "success=true") if response.get("success") is True else None
+    return Verdict(Outcome.SUCCESS, "success=true") if response.success is True else None
 
 
 def _names(*fields: str, value: bool = False) -> Rule:
@@ -122,7 +120,7 @@ def _names(*fields: str, value: bool = False) -> Rule:
 
     def rule(response: Response) -> Verdict | None:
         for field in fields:
-            held = response.get(field)
+            held = response.value(field)
             if held is not None:
                 shown = held if value or not isinstance(held, list | dict | str) else _kind_of(held)
                 return Verdict(Outcome.SUCCESS, because(field, shown))

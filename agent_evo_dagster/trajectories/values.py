@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 
 
-def parsed(text: str | None) -> Any:
+def parsed(text: str | bytes | None) -> Any:
     """The value of JSON text. Absent text is None; text that is not JSON is itself, a string."""
     if text is None:
         return None

@@ -2,12 +2,18 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_evo_dagster.trajectories.outcomes import judge_batch, judge_response
+from agent_evo_dagster.trajectories.outcomes import Verdict, judge_batch, judge_response
 from agent_evo_dagster.trajectories.types import Outcome
+
+
+def judged(tool: str, response: Any) -> Verdict:
+    return judge_response(tool, None if response is None else orjson.dumps(response))
+
 
 BASH = {"stdout": "", "stderr": "", "interrupted": False}
 
@@ -54,14 +60,13 @@ BASH = {"stdout": "", "stderr": "", "interrupted": False}
     ],
 )
 def test_each_tool_has_its_rule(tool: str, response: Any, outcome: str, reason: str) -> None:
-    verdict = judge_response(tool, response)
+    verdict = judged(tool, response)
     assert (verdict.outcome, verdict.reason) == (outcome, reason)
 
 
 def test_an_error_that_the_fields_carry_is_kept() -> None:
-    assert (
-        judge_response("TaskUpdate", {"success": False, "error": "Task not found"}).error == "Task not found"
-    )
+    verdict = judged("TaskUpdate", {"success": False, "error": "Task not found"})
+    assert verdict.error == "Task not found"
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def test_a_call_that_only_a_batch_ends(response: Any, started: bool, outcome: st
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=8,
 )
@@ -89,11 +94,18 @@ JSON = st.recursive(
     st.sampled_from(["Bash", "Read", "Agent", "TaskOutput", "WebFetch", "NotebookEdit", "mcp__a__b"]), JSON
 )
 def test_any_response_gets_an_outcome_and_a_reason(tool: str, response: Any) -> None:
-    verdict = judge_response(tool, response)
+    verdict = judged(tool, response)
     assert isinstance(verdict.outcome, Outcome)
     assert "=" in verdict.reason
 
 
 @given(st.text(max_size=200))
 def test_no_words_in_an_output_make_a_failure(text: str) -> None:
-    assert judge_response("Bash", BASH | {"stdout": text, "stderr": text}).outcome == "success"
+    assert judged("Bash", BASH | {"stdout": text, "stderr": text}).outcome == "success"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nothing", "[1", '{"interrupted": false', '{"success": "\\ud800"}', "[" * 5000]
+)
+def test_a_response_that_cannot_be_read_tells_nothing(text: str) -> None:
+    assert judge_response("Bash", text).reason == "tool_response=unrecognised"
