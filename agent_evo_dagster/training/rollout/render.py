@@ -1,6 +1,7 @@
 """Chat turns as token ids, by the tokenizer's own template. What was sampled is never encoded again."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_evo_dagster.errors import TrainingError
@@ -9,6 +10,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 else:
     PreTrainedTokenizerBase = Any
+
+Schema = Mapping[str, object]  # of a tool, as chat templates take it
+
+_TURN = "ASSISTANT-TURN"  # stands for what was sampled, whose ids are known
+_DAY = "26 Jul 2024"  # told to templates that would ask the clock
 
 
 class ChatRenderer:
@@ -23,12 +29,24 @@ class ChatRenderer:
         self._after_turn: dict[tuple[str, ...], tuple[int, ...]] = {}
         if not tokenizer.chat_template or tokenizer.eos_token is None:
             raise TrainingError("The tokenizer has no chat template or no EOS token; agents need both.")
+        self.chat_template: str = tokenizer.chat_template
         self.end_of_turn: int = tokenizer.eos_token_id
         self.pad: int = self.end_of_turn if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        self._control = _any_of(tokenizer.all_special_tokens)
+        self._tags = _any_of([*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()])
 
-    def prompt(self, messages: Sequence[dict[str, str]]) -> tuple[int, ...]:
-        """Ids of `messages` and of the opening of the assistant's turn."""
-        return self.encode(self._render(messages, opens_turn=True))
+    def prompt(self, messages: Sequence[dict[str, str]], tools: Sequence[Schema] = ()) -> tuple[int, ...]:
+        """Ids of `messages` and of the opening of the assistant's turn; `tools` are listed by the template.
+
+        Control tokens in what a user says are broken up: the text of a task cannot end its own turn.
+        """
+        safe = [
+            {**message, "content": _broken_up(message["content"], self._control)}
+            if message["role"] == "user"
+            else message
+            for message in messages
+        ]
+        return self.encode(self._render(safe, opens_turn=True, tools=tools))
 
     def after_turn(self, results: tuple[str, ...]) -> tuple[int, ...]:
         """Ids that follow the end-of-turn token: tool results as one block, and the next turn's opening."""
@@ -45,21 +63,38 @@ class ChatRenderer:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=False))
 
     def _suffix(self, results: tuple[str, ...]) -> str:
-        turn = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]
-        before = self._render(turn, opens_turn=False)
-        end = before.rfind(self._tokenizer.eos_token) + len(self._tokenizer.eos_token)
-        tools = [{"role": "tool", "content": result} for result in results]
-        whole = self._render([*turn, *tools], opens_turn=True)
-        if end < len(self._tokenizer.eos_token) or not whole.startswith(before[:end]):
+        question = [{"role": "user", "content": "a"}]
+        tools = [{"role": "tool", "content": _broken_up(result, self._tags)} for result in results]
+        turn = {"role": "assistant", "content": _TURN}
+        before = self._render(question, opens_turn=True) + _TURN + self._tokenizer.eos_token
+        whole = self._render([*question, turn, *tools], opens_turn=True)
+        if not whole.startswith(before):
             raise TrainingError(
                 f"The chat template does not end a turn in {self._tokenizer.eos_token!r}, or rewrites "
                 "earlier turns: its rollouts could not be kept token by token."
             )
-        return whole[end:]
+        return whole[len(before) :]
 
-    def _render(self, messages: Sequence[dict[str, str]], *, opens_turn: bool) -> str:
+    def _render(
+        self, messages: Sequence[dict[str, str]], *, opens_turn: bool, tools: Sequence[Schema] = ()
+    ) -> str:
+        dated = {"date_string": _DAY} if "date_string" in self.chat_template else {}
         return str(
             self._tokenizer.apply_chat_template(
-                list(messages), tokenize=False, add_generation_prompt=opens_turn
+                list(messages),
+                tools=[dict(tool) for tool in tools] or None,
+                tokenize=False,
+                add_generation_prompt=opens_turn,
+                **dated,
             )
         )
+
+
+def _any_of(tokens: Iterable[str]) -> re.Pattern[str]:
+    longest_first = sorted({token for token in tokens if len(token) > 1}, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
+
+
+def _broken_up(text: str, tokens: re.Pattern[str]) -> str:
+    """`text` with a space in every control token that it spells out."""
+    return tokens.sub(lambda token: f"{token.group()[0]} {token.group()[1:]}", text)
