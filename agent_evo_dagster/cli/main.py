@@ -12,11 +12,13 @@ from agent_evo_dagster.cli import (
     hooks,
     importing,
     init,
+    lineage,
     patches,
     query,
     report,
     rounds,
     skills,
+    task_packages,
 )
 from agent_evo_dagster.errors import AgentEvoError
 
@@ -29,6 +31,8 @@ app.add_typer(rounds.app, name="rounds")
 app.add_typer(config.app, name="config")
 app.add_typer(patches.app, name="patches")
 app.add_typer(skills.app, name="skills")
+app.add_typer(task_packages.app, name="task-package")
+app.add_typer(lineage.app, name="lineage")
 app.add_typer(hooks.app, name="hooks")
 app.command("init")(init.init)
 app.command("import")(importing.import_)

@@ -3,6 +3,7 @@
 Each returns an exit code: 0 all is well, 1 refused or invalid, 3 files and bank differ.
 """
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_many
+from agent_evo_dagster.skills.packages.check import check_packages
 from agent_evo_dagster.skills.review import notable
 from agent_evo_dagster.skills.size import size_of
 from agent_evo_dagster.skills.squash import squash
@@ -126,17 +128,20 @@ def show_states(bank: SkillBank, *, profile: str | None = None, as_json: bool = 
 
 
 def show_problems(bank: SkillBank, *, as_json: bool = False) -> int:
-    """Show everything that keeps skills from being compiled, and what is above guidance."""
-    found = validate(bank)
+    """Show what keeps skills from being compiled, what is above guidance, and which packages were changed."""
+    found, packages = validate(bank), check_packages(bank.path)
+    bad = bool(found.problems or packages.problems)
     if as_json:
-        fields = {"valid": not found.problems, "problems": found.problems, "warnings": found.warnings}
-        typer.echo(json.dumps(fields))
+        fields = {"valid": not bad, "problems": found.problems, "warnings": found.warnings}
+        typer.echo(json.dumps({**fields, "packages": dataclasses.asdict(packages)}))
     else:
+        _print_lines("problem", packages.problems, "red")
+        _print_lines("warning", packages.warnings, "yellow")
         _print_lines("problem", [line for lines in found.problems.values() for line in lines], "red")
         _print_lines("warning", [line for lines in found.warnings.values() for line in lines], "yellow")
         if not found.problems:
             typer.echo(f"{found.skills} skills are valid")
-    return 1 if found.problems else 0
+    return 1 if bad else 0
 
 
 def squash_selected(bank: SkillBank, chosen: Selection, *, dry_run: bool, as_json: bool = False) -> int:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agent_evo_dagster.cli import skill_export, skill_history
+from agent_evo_dagster.cli import packages, skill_export, skill_history
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
 from agent_evo_dagster.cli.skill_views import (
     Selection,
@@ -28,6 +28,7 @@ app = typer.Typer(
     help="The skills of the bank: compile, diff, status, validate, squash, roll back, export.",
     epilog=_EXIT_CODES,
 )
+app.add_typer(packages.app, name="packages")
 app.command("patch")(skill_history.patch)
 app.command("versions")(skill_history.list_versions)
 app.command("rollback")(skill_history.rollback)

@@ -97,8 +97,12 @@ def parse_rounds(text: str) -> list[str]:
     return [round_key(number) for number in numbers]
 
 
-def archive_rounds(settings: Settings, name: str, keys: Sequence[str], *, dry_run: bool = False) -> Frozen:
-    """Freeze the rounds `keys` as `lineage-archive/NAME` in the bank that rounds write to, and register it.
+def archive_rounds(
+    settings: Settings, name: str, keys: Sequence[str], *, into: Path | None = None, dry_run: bool = False
+) -> Frozen:
+    """Freeze the rounds `keys` as `lineage-archive/NAME` in the bank at `into`, and register it.
+
+    `into` is the bank that rounds write to unless another one is given; the decisions are always of that one.
 
     Raises:
         RoundError: a round is not open or not finished.
@@ -106,7 +110,7 @@ def archive_rounds(settings: Settings, name: str, keys: Sequence[str], *, dry_ru
         WarehouseError: a frame of a round is not stored.
         DecisionError: the record of decisions is not whole.
     """
-    bank = settings.bank_path
+    bank = into or settings.bank_path
     package = PackageId(Kind.LINEAGE, name)
     if str(package) in read_registry(bank).packages:
         raise SkillBankError(

@@ -62,6 +62,8 @@ def _whole_problems(bank: Path, registry: Registry, package: PackageId) -> list[
 
 def _history_problems(bank: Path, registry: Registry) -> list[str]:
     """The registry's history must be what the record of decisions ends in."""
+    if not registry.packages and not (bank / FOLDER).is_dir():
+        return []
     try:
         records = ledger_of(bank).records()
     except AgentEvoError as error:

@@ -95,5 +95,18 @@ def parse_id(text: str) -> PackageId:
     return PackageId(kinds[folder], rest[-1], rest[0] if len(rest) == 2 else None)
 
 
+def promoted(tried: PackageId, name: str | None = None) -> PackageId:
+    """The vertical package that an experimental one becomes, under its own name unless one is given.
+
+    Raises:
+        SkillBankError: it is of another kind.
+    """
+    if tried.kind is not Kind.EXPERIMENTAL:
+        raise SkillBankError(
+            f"{tried} is of the kind {tried.kind}; only an experimental package is promoted."
+        )
+    return PackageId(Kind.VERTICAL, name or tried.name, tried.domain)
+
+
 def _shown(text: str) -> str:
     return repr(text) if len(text) <= 60 else f"{text[:60]!r}... ({len(text)} characters)"
