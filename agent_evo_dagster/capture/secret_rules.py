@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One kind of secret."""
+    """One kind of secret. It equals no other, so that sets of rules are quick to look up."""
 
     kind: str
     cues: tuple[str, ...]  # lower-case texts, one of which is in any text that `exact` matches

@@ -6,7 +6,8 @@ import pytest
 
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
-from benchmarks import capture, capture_chain, capture_sensor
+from benchmarks import capture, capture_chain, capture_sensor, capture_transcripts
+from tests.agent_evo_dagster.capture.transcripts import call, prompt, result, said
 
 
 @pytest.fixture
@@ -27,8 +28,15 @@ def test_repeated_sessions_are_other_sessions(spool: Path, tmp_path: Path) -> No
 
 def test_every_stage_has_a_time_and_samples_hold_no_secrets(spool: Path) -> None:
     times = capture_chain.chain_times(spool, 1)
-    assert times.keys() == {"lines", "json_ms", "read_ms", "trajectories_ms", "segments_ms"}
+    stages = ("json", "read", "trajectories", "segments")
+    assert times.keys() == {"lines", *(f"{stage}{kind}_ms" for stage in stages for kind in ("", "_cpu"))}
     assert capture_chain.taken_for_secrets(spool)["placeholders"] == 0
+
+
+def test_reading_transcripts_is_measured_beside_its_floor(tmp_path: Path) -> None:
+    (tmp_path / "s-1.jsonl").write_bytes(prompt("hello") + said(call("t1")) + result("t1"))
+    figures = capture_transcripts.transcript_times(tmp_path / "s-1.jsonl", tmp_path / "spool", 1)
+    assert figures["transcript_lines"] == 3 and figures["transcripts_x_json"] > 0
 
 
 def test_a_look_of_the_sensor_is_measured(tmp_path: Path) -> None:
