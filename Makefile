@@ -86,7 +86,7 @@ $(VENV)/.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp
-	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots,dev]'
+	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots,tensorboard,dev]'
 	@touch $@
 
 $(DAGSTER_HOME)/dagster.yaml:

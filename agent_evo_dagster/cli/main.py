@@ -7,6 +7,7 @@ from rich.console import Console
 
 from agent_evo_dagster.cli import (
     config,
+    diagnose,
     doctor,
     export,
     hooks,
@@ -38,6 +39,7 @@ app.command("init")(init.init)
 app.command("import")(importing.import_)
 app.command("export")(export.export)
 app.command("report")(report.report)
+app.command("diagnose")(diagnose.diagnose)
 app.command("query")(query.query)
 app.command("doctor")(doctor.doctor)
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from agent_evo_dagster.cli import watching
+from agent_evo_dagster.cli import comparing, watching
 from agent_evo_dagster.cli.overview import print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.errors import RoundError, SettingsError
@@ -23,6 +23,7 @@ from agent_evo_dagster.training.config_sources import resolve_config
 app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, watch, show.")
 
 app.command("watch")(watching.watch)
+app.command("compare")(comparing.compare)
 
 JOBS = {
     "all": "evolution_round",

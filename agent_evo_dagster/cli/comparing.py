@@ -1,0 +1,64 @@
+"""`agent-evo rounds compare`: how training went in each round, side by side."""
+
+import json
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from agent_evo_dagster.analysis.comparison import NamedRun, changed_settings, compare_runs
+from agent_evo_dagster.analysis.series import read_run
+from agent_evo_dagster.analysis.thresholds import load_thresholds
+from agent_evo_dagster.cli.diagnose import print_comparison
+from agent_evo_dagster.cli.project import current_settings
+from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
+
+
+def compare(
+    keys: Annotated[
+        list[str] | None, typer.Argument(help="Rounds; all that trained where none is named.")
+    ] = None,
+    to_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Compare the training of rounds: metrics from start to end, settings that differ, findings."""
+    runs = compared(current_settings(), keys or ())
+    if to_json:
+        told = {"comparison": compare_runs(runs).to_dicts(), "settings_that_differ": changed_settings(runs)}
+        typer.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
+        return
+    print_comparison(runs, Console())
+
+
+def compared(settings: Settings, keys: Sequence[str]) -> list[NamedRun]:
+    """The training of rounds by their numbers.
+
+    Raises:
+        RoundError: a round that is named has not trained, or none has.
+    """
+    store, warehouse = RoundStore(settings.rounds), Warehouse(settings.warehouse)
+    trained = set(warehouse.rounds(["training_metrics"]))
+    opened = store.keys()  # by number
+    order = [key for key in opened if key in trained]
+    missing = [key for key in keys if key not in order]
+    if not order:
+        raise RoundError("No round has trained yet, so there is nothing to compare: agent-evo rounds run")
+    if missing:
+        raise RoundError(f"{', '.join(missing)} has not trained; these have: {', '.join(order)}.")
+    return [_run(warehouse, key) for key in order if not keys or key in keys]
+
+
+def _run(warehouse: Warehouse, key: str) -> NamedRun:
+    config = warehouse.read(["training_config"], key).select("name", "value").iter_rows()
+    run = read_run(
+        warehouse.read(["training_metrics"], key),
+        warehouse.read(["rollout_trajectories"], key),
+        warehouse.read(["policy_evaluation"], key),
+        {name: json.loads(value) for name, value in config},
+        load_thresholds(),
+    )
+    findings = warehouse.read(["training_findings"], key)
+    return NamedRun(key, run, tuple(findings["kind"]))

@@ -1,0 +1,105 @@
+"""`agent-evo diagnose` and `agent-evo rounds compare`, as a person types them."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from agent_evo_dagster.cli.comparing import compared
+from agent_evo_dagster.cli.main import app
+from agent_evo_dagster.errors import AnalysisError, RoundError
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.training.types import METRIC_SCHEMA
+from agent_evo_dagster.warehouse import Warehouse
+
+
+def say(*words: str | Path) -> str:
+    result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.output
+
+
+def log(folder: Path, rewards: list[float], name: str = "metrics.jsonl") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    steps = [{"step": step, "metrics": {"reward": value}} for step, value in enumerate(rewards, 1)]
+    (folder / name).write_text("".join(json.dumps(step) + "\n" for step in steps))
+    return folder
+
+
+def test_a_flat_run_is_diagnosed_with_the_setting_to_move(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"learning_rate": 1e-06, "nested": {}}')
+    output = say("diagnose", log(tmp_path, [0.2] * 8), "--settings", tmp_path / "config.json")
+    assert "no_learning" in output and "learning rate 1e-6" in output
+    assert "raise learning_rate by 5" in output
+
+
+def test_settings_in_yaml_may_write_numbers_as_json_does(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("learning_rate: 1e-6\nname: x\n")
+    assert "learning rate 1e-6" in say(
+        "diagnose", log(tmp_path, [0.2] * 8), "--settings", tmp_path / "config.yaml"
+    )
+
+
+@pytest.mark.parametrize("text", ["[1]", "{", "a: b: c"])
+def test_settings_that_are_no_mapping_are_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(AnalysisError, match="settings in"):
+        say("diagnose", log(tmp_path, [0.2]), "--settings", tmp_path / "config.json")
+
+
+def test_a_run_that_was_killed_is_told_by_its_exit_code(tmp_path: Path) -> None:
+    told = json.loads(say("diagnose", log(tmp_path, [0.2, 0.3]), "--exit-code", "137", "--json"))
+    assert [found["kind"] for found in told["runs"][0]["findings"]] == ["out_of_memory", "too_few_steps"]
+
+
+def test_several_runs_are_compared_under_short_names(tmp_path: Path) -> None:
+    paths = [log(tmp_path / name, rewards) for name, rewards in (("a", [0.1] * 6), ("b", [0.1, 0.2] * 3))]
+    output = say("diagnose", *paths)
+    assert "Metric" in output and "│ a " in output.replace("┃", "│")
+    told = json.loads(say("diagnose", *paths, "--json"))
+    assert [row["run"] for row in told["comparison"]] == ["a", "b"]
+
+
+def test_markup_in_a_log_is_shown_and_not_obeyed(tmp_path: Path) -> None:
+    log(tmp_path, [0.2, 0.3])
+    (tmp_path / "run.log").write_text("[red]\x1b[2JOutOfMemoryError[/red]\n")
+    output = say("diagnose", tmp_path)
+    assert "[red] [2JOutOfMemoryError[/red]" in output
+    assert "\x1b" not in output
+
+
+def stored(home: Path, key: str, rewards: list[float], rate: str) -> None:
+    store = Warehouse(home / "warehouse")
+    rows = [(step, "reward", value, True) for step, value in enumerate(rewards, 1)]
+    store.write(["training_metrics"], key, pl.DataFrame(rows, schema=METRIC_SCHEMA, orient="row"))
+    store.write(["training_config"], key, pl.DataFrame({"name": ["learning_rate"], "value": [rate]}))
+    store.write(["training_findings"], key, pl.DataFrame({"kind": ["no_learning"]}))
+    for asset in ("rollout_trajectories", "policy_evaluation"):
+        store.write([asset], key, pl.DataFrame())
+
+
+def test_rounds_are_compared_by_number_with_the_settings_that_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "agent_evo_dagster.rounds.store.RoundStore.keys",
+        lambda self: ["round-0009", "round-0010", "round-0011"],
+    )
+    stored(tmp_path, "round-0010", [0.1, 0.2, 0.3], "1e-4")
+    stored(tmp_path, "round-0009", [0.1, 0.1, 0.1], "2e-5")
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))
+    told = json.loads(say("rounds", "compare", "--json"))
+    assert [row["run"] for row in told["comparison"]] == ["round-0009", "round-0010"]
+    assert told["comparison"][1]["change_per_10"] == pytest.approx(1.0)
+    assert list(told["settings_that_differ"]) == ["learning_rate"]
+    assert "learning_rate differs" in say("rounds", "compare", "round-0009", "round-0010")
+    with pytest.raises(RoundError, match="round-0011 has not trained"):
+        compared(Settings(home=tmp_path), ["round-0011"])
+
+
+def test_a_home_without_rounds_has_nothing_to_compare(tmp_path: Path) -> None:
+    with pytest.raises(RoundError, match="No round has trained"):
+        compared(Settings(home=tmp_path), [])
