@@ -45,13 +45,11 @@ def measure(
         once = chain_in_a_process(spool)
         repeat(spool, folder / "large", megabytes << 20)
         large = chain_in_a_process(folder / "large")
-        growth = large["s"] / large["bytes"] / (once["s"] / once["bytes"])
-        figures |= {
-            "large_mb": large["bytes"] / 1e6,
-            "large_peak_mb": large["peak_mb"],
-            "large_s": large["s"],
-        }
-        figures["large_time_per_byte_x_small"] = growth
+        figures |= {f"large_{name}": large[name] for name in ("s", "cpu_s", "peak_mb")}
+        figures["large_mb"] = large["bytes"] / 1e6
+        for time in ("s", "cpu_s"):
+            growth = large[time] / large["bytes"] / (once[time] / once["bytes"])
+            figures[f"large_{time}_per_byte_x_small"] = growth
     return {name: round(value, 3) for name, value in figures.items()}
 
 
