@@ -78,13 +78,18 @@ def _out(description: str) -> dg.AssetOut:
             "calls_captured", asset="capture_coverage", description="Hooks missed less than 5 % of calls."
         ),
         dg.AssetCheckSpec("usage_schema", asset="token_usage", blocking=True),
+        dg.AssetCheckSpec(
+            "usage_within_client_count",
+            asset="token_usage",
+            description="Messages took no more than the client counted: each is counted once.",
+        ),
     ],
 )
 def read_spool(context: dg.AssetExecutionContext, rounds: RoundsResource, spool: SpoolResource) -> Results:
     """Read the slice that the round's manifest froze."""
     result = spool.read(rounds.manifest(context))
     made = [_events(result), _quarantine(result.quarantine), _coverage(result.coverage)]
-    yield from asked(context, [*made, _usage(spool.priced(result.usage))])
+    yield from asked(context, [*made, _usage(spool.priced(result.usage), result.totals)])
 
 
 def _events(result: Gathered) -> dg.MaterializeResult[pl.DataFrame]:
@@ -141,17 +146,24 @@ def _coverage(coverage: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
     )
 
 
-def _usage(usage: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+def _usage(usage: pl.DataFrame, totals: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
     by_skill = usage_by(usage, "skill", "model")
+    costs = totals["cost_usd"]
+    over = totals.filter(pl.col("message_tokens") > pl.col("client_tokens"))
+    told = f"messages of {over.height} sessions took more tokens than the client counted in all"
     return dg.MaterializeResult(
         asset_key=dg.AssetKey("token_usage"),
         value=usage,
         metadata={
             **numbers({"messages": usage.height, **{name: usage[name].sum() for name in TOKENS}}),
             **numbers({"cost_usd": usage["cost_usd"].sum()} if usage["cost_usd"].is_not_null().any() else {}),
+            **numbers({"client_tokens": totals["client_tokens"].sum()}),
+            **numbers({"client_cost_usd": costs.sum()} if costs.is_not_null().any() else {}),
             "by_skill": table(by_skill, by_skill.columns),
+            "by_client": table(totals, totals.columns),
         },
         check_results=[
             check("usage_schema", schema_problems(usage, USAGE_SCHEMA)),
+            check("usage_within_client_count", [told] if over.height else [], warn=True),
         ],
     )

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
+from agent_evo_dagster.capture.client_totals import beyond
 from agent_evo_dagster.capture.doubles import once
 from agent_evo_dagster.capture.reconcile import Reconciled, reconcile
 from agent_evo_dagster.capture.sources.protocol import Reading
@@ -26,6 +27,7 @@ class Gathered:
     quarantine: pl.DataFrame  # QUARANTINE_SCHEMA
     coverage: pl.DataFrame  # COVERAGE_SCHEMA
     usage: pl.DataFrame  # USAGE_SCHEMA
+    totals: pl.DataFrame  # TOTAL_SCHEMA
     lines: int
     passed: Mapping[str, int]  # kind of line -> lines that are no event of their own
 
@@ -86,6 +88,7 @@ def _beyond(whole: Reading, before: Reading) -> Reading:
         lines=whole.lines - before.lines,
         passed=Counter(whole.passed) - Counter(before.passed),
         usage=whole.usage.join(before.usage, on=["session_id", "message_id"], how="anti"),
+        totals=beyond(whole.totals, before.totals),
     )
 
 
@@ -101,18 +104,20 @@ def _gathered(
     twice = dict(doubles.group_by("session_id").len().iter_rows())
     in_session = pl.col("session_id").replace_strict(twice, default=0, return_dtype=pl.Int64)
     passed = Counter({_TWICE: new_doubles.height} if new_doubles.height else {})
-    quarantine, usage = [Reading().quarantine], [Reading().usage]
+    quarantine, usage, totals = [Reading().quarantine], [Reading().usage], [Reading().totals]
     lines = 0
     for reading in readings:
         passed.update(reading.passed)
         quarantine.append(reading.quarantine)
         usage.append(reading.usage)
+        totals.append(reading.totals)
         lines += reading.lines
     return Gathered(
         joined.events,
         pl.concat(quarantine),
         joined.coverage.with_columns(captured_twice=in_session),
         pl.concat(usage),
+        pl.concat(totals),
         lines,
         dict(sorted(passed.items())),
     )

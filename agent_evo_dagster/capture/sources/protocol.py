@@ -7,6 +7,7 @@ from typing import Protocol
 
 import polars as pl
 
+from agent_evo_dagster.capture.client_totals import TOTAL_SCHEMA
 from agent_evo_dagster.capture.types import EVENT_SCHEMA, QUARANTINE_SCHEMA, USAGE_SCHEMA, FileSlice
 
 
@@ -19,6 +20,7 @@ class Reading:
     lines: int = 0
     passed: Mapping[str, int] = field(default_factory=dict)  # kind of line -> lines that are no event
     usage: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=USAGE_SCHEMA))
+    totals: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TOTAL_SCHEMA))
 
 
 class EventSource(Protocol):

@@ -11,6 +11,7 @@ from pathlib import Path, PurePosixPath
 
 import polars as pl
 
+from agent_evo_dagster.capture.client_totals import ClientTotals
 from agent_evo_dagster.capture.fields import FieldError, dump, parse
 from agent_evo_dagster.capture.frames import event_frame
 from agent_evo_dagster.capture.lines import Line, split
@@ -66,6 +67,7 @@ class _Reader:
     quarantine: list[dict[str, object]] = field(default_factory=list)
     passed: Counter[str] = field(default_factory=Counter)
     usage: UsageBook = field(default_factory=UsageBook)
+    totals: ClientTotals = field(default_factory=ClientTotals)
     calls: KnownCalls = field(default_factory=KnownCalls)
     seen: set[str] = field(default_factory=set)
     lines: int = 0
@@ -100,6 +102,7 @@ class _Reader:
             self.seen.add(made[0].event_id)
         if isinstance(redacted, dict):
             self.usage.take(redacted, stem)
+            self.totals.take(redacted, stem)
 
     def _set_aside(self, file: str, line: Line, reason: str) -> None:
         self.quarantine.append(quarantine_row(file, line, reason, self.key))
@@ -108,4 +111,6 @@ class _Reader:
         """The frames."""
         quarantine = pl.DataFrame(self.quarantine, schema=QUARANTINE_SCHEMA)
         passed = dict(sorted(self.passed.items()))
-        return Reading(event_frame(self.events), quarantine, self.lines, passed, self.usage.frame())
+        usage = self.usage.frame()
+        totals = self.totals.frame(usage)
+        return Reading(event_frame(self.events), quarantine, self.lines, passed, usage, totals)

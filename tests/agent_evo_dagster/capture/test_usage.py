@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.capture.usage import read_prices, usage_by, usage_by_step, with_cost
 from agent_evo_dagster.errors import CaptureError
+from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.trajectories.build import build_trajectories
 from tests.agent_evo_dagster.capture.transcripts import (
     call,
@@ -30,6 +32,48 @@ def test_recorded_messages_are_counted_once(shared: Callable[[str], Path], tmp_p
     skills = dict(usage_by(usage, "skill").select("skill", "messages").rows())
     assert skills["forked-skill"] == 4
     assert sum(skills.values()) == 42
+
+
+def test_what_the_client_counted_holds_all_messages_and_more(
+    shared: Callable[[str], Path], tmp_path: Path
+) -> None:
+    totals = gathered(tmp_path, recorded(shared("claude_code"), tmp_path)).totals
+    requests = {session[:8]: (client, told) for session, client, told, _ in totals.rows()}
+    each = 100 + 10 + 1000 + 42  # tokens of each request of the recordings
+    # The session that was compacted and resumed asked twice more than its transcript tells.
+    beyond = {"68347ea1": 2}
+    assert requests == {s: ((n + beyond.get(s, 0)) * each, n * each) for s, n in MESSAGES.items()}
+    costs = {session[:8]: round(cost, 6) for session, *_, cost in totals.rows()}
+    assert costs == {s: round((n + beyond.get(s, 0)) * 0.00149, 6) for s, n in MESSAGES.items()}
+
+
+def counted(tokens: object, cost: object = 0.5, start: int = 1, **fields: object) -> bytes:
+    models = {"a-model": {"inputTokens": tokens, "outputTokens": 0}}
+    return line("cost-state", modelUsage=models, totalCostUSD=cost, startTime=start, **fields)
+
+
+def test_the_last_count_of_a_run_is_its_sum_and_runs_add_up(tmp_path: Path) -> None:
+    told = transcript(tmp_path, counted(10), counted(30, 1.5), counted(7, 0.25, start=2), said({}))
+    assert gathered(tmp_path, [told]).totals.rows() == [("s-1", 37, 115, 1.75)]
+
+
+@pytest.mark.parametrize("models", [None, [], {"a": 1}, {"a": {"inputTokens": "x"}}, {"a": {}}])
+def test_a_count_that_is_none_counts_nothing(tmp_path: Path, models: object) -> None:
+    told = transcript(tmp_path, line("cost-state", modelUsage=models, totalCostUSD="much"))
+    assert gathered(tmp_path, [told]).totals.rows() == [("s-1", 0, 0, None)]
+
+
+def test_a_model_without_a_price_leaves_the_cost_unknown(tmp_path: Path) -> None:
+    told = transcript(tmp_path, counted(10, hasUnknownModelCost=True), counted(10, start=2))
+    assert gathered(tmp_path, [told]).totals["cost_usd"].to_list() == [None]
+
+
+def test_a_count_that_grew_adds_only_what_is_new(tmp_path: Path) -> None:
+    before = transcript(tmp_path, counted(10), said({}))
+    whole = transcript(tmp_path, counted(10), said({}), counted(25, 0.75))
+    data = (tmp_path / whole.file).read_bytes()[before.end :]
+    rest = FileSlice(whole.file, before.end, whole.end, sha256_bytes(data), ("s-1",))
+    assert gathered(tmp_path, [rest], earlier=[before]).totals.rows() == [("s-1", 15, 0, 0.25)]
 
 
 def test_every_message_is_of_one_step(shared: Callable[[str], Path], tmp_path: Path) -> None:
