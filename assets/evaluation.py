@@ -4,7 +4,6 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.evaluation.summary import difference, summarise
-from agent_evo_dagster.rounds.runs import parent_checkpoint
 from agent_evo_dagster.training.config_sources import config_from_frame
 from agent_evo_dagster.training.output import read_evaluation
 from agent_evo_dagster.training.request import EvaluationSpec, WorkerRequest
@@ -43,7 +42,7 @@ def policy_evaluation(
         job="evaluate",
         run_dir=target,
         config=config,
-        init_checkpoint=parent_checkpoint(rounds.path("runs"), manifest.parent),
+        init_checkpoint=trainer.starting_policy(rounds.path(), manifest.parent, config.model),
         checkpoint=rounds.path(training_run["run_dir"][0], "checkpoint"),
         evaluation=EvaluationSpec(
             split="report",

@@ -1,13 +1,14 @@
 """The assets of training: the configuration that the skills decide, the run, and what the run left."""
 
 import json
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.rounds.configuration import round_config
-from agent_evo_dagster.rounds.runs import parent_checkpoint, train_dir
+from agent_evo_dagster.rounds.runs import train_dir
 from agent_evo_dagster.training.config_sources import config_from_frame, to_frame
 from agent_evo_dagster.training.metrics import METRICS_FILE, read_metrics
 from agent_evo_dagster.training.output import read_rollouts
@@ -82,11 +83,12 @@ def training_run(
     """Train the policy of the round; the finished folder takes the place of an older one in one step."""
     manifest, config = rounds.manifest(context), config_from_frame(training_config)
     target = train_dir(rounds.path("runs"), manifest.key)
+    start = trainer.starting_policy(rounds.path(), manifest.parent, config.model)
     request = WorkerRequest(
         job="train",
         run_dir=target,
         config=config,
-        init_checkpoint=parent_checkpoint(rounds.path("runs"), manifest.parent),
+        init_checkpoint=start,
     )
     result = trainer.run(context, request)
     digest = sha256_bytes(config.model_dump_json().encode())
@@ -111,11 +113,19 @@ def training_run(
                 }
             ),
             **numbers({"peak_memory_bytes": result.peak_memory_bytes}),
-            "starts_from": manifest.parent.round if manifest.parent else "embedded base",
+            "starts_from": _name(start, rounds.path()) or config.model,
+            "stopped_early": result.stopped_early or "no: every step was made",
+            "device": result.hardware.get("device", "not told"),
+            "dtype": result.hardware.get("dtype", "not told"),
             "packages": dg.MetadataValue.json(result.packages),
             "run_dir": dg.MetadataValue.path(target),
         },
     )
+
+
+def _name(policy: Path | None, home: Path) -> str | None:
+    """A policy below the home by its folder in it; null for the embedded one and for those elsewhere."""
+    return policy.relative_to(home).as_posix() if policy and policy.is_relative_to(home) else None
 
 
 @dg.asset(

@@ -12,7 +12,10 @@ from typing import Any
 
 import dagster as dg
 
+from agent_evo_dagster.rounds.runs import parent_checkpoint
+from agent_evo_dagster.rounds.types import ParentCheckpoint
 from agent_evo_dagster.training.launch import run_worker, staged_run
+from agent_evo_dagster.training.policy.bases import base_policy
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
 # What tells a person at a glance how a step went; the asset of metrics has them all.
@@ -35,6 +38,17 @@ class TrainerResource(dg.ConfigurableResource[Any]):
     python: str | None = None
     heartbeat_timeout: float = 300.0
     time_limit: float = 6 * 3600.0
+
+    def starting_policy(self, home: Path, parent: ParentCheckpoint | None, model: str) -> Path | None:
+        """Folder of the policy that a round below `home` starts from; null is the embedded base.
+
+        Raises:
+            RoundError: the checkpoint that it goes on from is gone or changed.
+            TrainingError: there is no base of that name.
+        """
+        going_on = parent_checkpoint(home / "runs", parent, model)
+        python = Path(self.python) if self.python else None
+        return going_on or base_policy(model, home / "models", python=python)
 
     def run(self, context: dg.AssetExecutionContext, request: WorkerRequest) -> WorkerResult:
         """Run one job; `request.run_dir` appears, or is replaced, only when the job is whole.

@@ -8,6 +8,8 @@ from agent_evo_dagster.rounds.runs import parent_checkpoint, train_dir
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.training.config_sources import config_from_frame
+from agent_evo_dagster.training.policy.bases import base_policy
 from agent_evo_dagster.warehouse import Warehouse
 
 
@@ -28,12 +30,15 @@ def finished_round(settings: Settings, key: str) -> FinishedRound:
     if not read.is_dir():
         raise RoundError(f"{key} read the bank {manifest.bank_hash[:12]}, and its copy {read} is gone.")
     warehouse = Warehouse(settings.warehouse)
+    frames = {name: warehouse.read((name,), key) for name in FRAMES}
+    model = config_from_frame(frames["training_config"]).model
+    base = base_policy(model, settings.root / "models", python=settings.trainer_python)
     return FinishedRound(
         manifest=manifest,
         status=status,
-        frames={name: warehouse.read((name,), key) for name in FRAMES},
+        frames=frames,
         run_dir=train_dir(settings.runs, key),
-        init=parent_checkpoint(settings.runs, manifest.parent),
+        init=parent_checkpoint(settings.runs, manifest.parent, model) or base,
         bank=SkillBank.open(read),
     )
 

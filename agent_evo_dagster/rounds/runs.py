@@ -7,7 +7,8 @@ from pydantic import ValidationError
 from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.files import sha256_tree
 from agent_evo_dagster.rounds.types import ParentCheckpoint
-from agent_evo_dagster.training.request import WorkerResult
+from agent_evo_dagster.training.launch import REQUEST_FILE
+from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
 
 def train_dir(runs: Path, key: str) -> Path:
@@ -26,13 +27,26 @@ def completed_checkpoint(runs: Path, key: str) -> str | None:
         return None
 
 
-def parent_checkpoint(runs: Path, parent: ParentCheckpoint | None) -> Path | None:
-    """Folder of the policy that a round starts from; null is the embedded base.
+def _model_of(run: Path) -> str | None:
+    """The model that a run trained; null where its request is gone."""
+    request = run / REQUEST_FILE
+    if not request.is_file():
+        return None
+    try:
+        return WorkerRequest.model_validate_json(request.read_bytes()).config.model
+    except ValidationError:
+        return None
+
+
+def parent_checkpoint(runs: Path, parent: ParentCheckpoint | None, model: str) -> Path | None:
+    """Folder of the checkpoint that a round goes on from; null where it starts from the base of `model`.
+
+    A round that trains another model than its parent starts anew.
 
     Raises:
         RoundError: the checkpoint is gone, or is not the one that the round was opened on.
     """
-    if parent is None:
+    if parent is None or _model_of(train_dir(runs, parent.round)) not in (None, model):
         return None
     folder = train_dir(runs, parent.round) / "checkpoint"
     if not folder.is_dir():

@@ -14,6 +14,7 @@ from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnviron
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.evaluate import evaluate
 from agent_evo_dagster.training.outcome import Outcome, versions, write_frame
+from agent_evo_dagster.training.placement import placement
 from agent_evo_dagster.training.policy.checkpoints import load_trainable, require_checkpoint, save_checkpoint
 from agent_evo_dagster.training.reporting import RunReporter, Unfiled
 from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
@@ -74,7 +75,8 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = save_checkpoint(trained.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
     states.clear()
-    return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early)
+    place = placement(request.config)
+    return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early, place)
 
 
 def identity(request: WorkerRequest, init_sha256: str) -> str:

@@ -6,7 +6,7 @@ import resource
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +14,7 @@ import polars as pl
 
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.training.hardware import hardware
+from agent_evo_dagster.training.placement import Placement
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 
 PACKAGES = ("agent-evo-dagster", "torch", "transformers", "trl", "peft", "tokenizers", "polars")
@@ -36,6 +37,7 @@ class Outcome:
     init_sha256: str
     checkpoint_sha256: str | None
     stopped_early: str | None = None
+    place: Placement | None = None
 
 
 def clear_outputs(run_dir: Path) -> None:
@@ -67,7 +69,7 @@ def write_result(request: WorkerRequest, outcome: Outcome, began: float) -> None
         init_sha256=outcome.init_sha256,
         stopped_early=outcome.stopped_early,
         packages={"python": platform.python_version(), **versions()},
-        hardware=hardware(),
+        hardware={**hardware(), **(asdict(outcome.place) if outcome.place else {})},
         peak_memory_bytes=usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024),
         wall_seconds=time.monotonic() - began,
         cpu_seconds=usage.ru_utime + usage.ru_stime,
