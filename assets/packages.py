@@ -5,15 +5,16 @@ import polars as pl
 
 from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.rounds.packaging import FinishedRound, TaskAbout, freeze_round
-from agent_evo_dagster.rounds.runs import parent_checkpoint
 from agent_evo_dagster.rounds.status import RoundStatus
 from agent_evo_dagster.skills.packages.frozen import INDEX, Frozen
 from agent_evo_dagster.skills.packages.registry import Registry
+from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.observed import Observations, observed
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Metadata, numbers, table
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
+from resources.trainer import TrainerResource
 
 GROUP = "packages"
 PACKAGES = pl.Schema({"package": pl.String})
@@ -30,6 +31,7 @@ def skill_packages(  # one input per frame that it freezes
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
+    trainer: TrainerResource,
     round_status: pl.DataFrame,
     training_run: pl.DataFrame,
     training_config: pl.DataFrame,
@@ -54,6 +56,7 @@ def skill_packages(  # one input per frame that it freezes
         "analysis_report": analysis_report,
     }
     bank = skill_bank.living().path
+    model = config_from_frame(training_config).model
     frozen = freeze_round(
         bank,
         FinishedRound(
@@ -61,7 +64,7 @@ def skill_packages(  # one input per frame that it freezes
             status=status,
             frames=frames,
             run_dir=rounds.path(training_run["run_dir"][0]),
-            init=parent_checkpoint(rounds.path("runs"), manifest.parent),
+            init=trainer.starting_policy(rounds.path(), manifest.parent, model),
             bank=skill_bank.read_by(manifest),
         ),
     )
