@@ -11,7 +11,7 @@ import msgspec
 
 from agent_evo_dagster.files import write_atomic
 
-INDEX_FILE = "spool_index.json"
+INDEX_FILE = "_index.json"  # of the spool: it holds session ids as they are
 
 
 class Entry(msgspec.Struct, frozen=True, array_like=True, gc=False):

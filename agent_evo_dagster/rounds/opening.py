@@ -60,7 +60,7 @@ def news(
 
     `copy` brings the transcripts that the client still has into the spool first.
     """
-    spool, index = settings.spool, settings.root / INDEX_FILE
+    spool, index = settings.spool, settings.spool / INDEX_FILE
     quiet, include_open = ask.quiet, ask.include_open_sessions
     taken = [part for frozen in map(store.frozen, store.keys()) for part in frozen.slices]
     found = look(spool, taken, now=now, quiet=quiet, include_open=include_open, index=index)

@@ -1,13 +1,19 @@
 """Canaries: secrets planted in a session are nowhere in what a round stores outside of the spool."""
 
+import contextlib
 import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
+import dagster as dg
 import polars as pl
 import pytest
 
-from tests.assets.graph import fake_graph
+from agent_evo_dagster.capture.importer import import_sessions
+from agent_evo_dagster.settings import Settings
+from tests.assets.fake_trainer import FakeTrainer
+from tests.assets.graph import ROOT, Graph
 
 AT = 1_740_000_000_000_000_000
 
@@ -77,13 +83,63 @@ def records() -> Iterator[bytes]:
         yield f'{{"captured_at": {AT}, "hook": broken {text!r}\n'.encode()  # goes to quarantine
 
 
+def transcript(number: int, text: str) -> bytes:
+    """Lines of a client's own transcript that hold a canary in all that they can."""
+    call = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": {"command": text}}
+    said = {"id": f"m{number}", "model": text, "usage": {"output_tokens": 1}, "content": [call]}
+    said["content"] = [{"type": "text", "text": text}, call]
+    result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": text, "is_error": True}
+    lines: list[dict[str, object]] = [
+        {"type": "assistant", "message": said, "attributionSkill": text},
+        {"type": "user", "message": {"content": [result]}, "toolUseResult": {"stderr": text}},
+        {"type": "user", "message": {"content": text}},
+        {"type": "summary", "summary": text},
+        {"type": "user", "message": {"content": [{**result, "tool_use_id": 7}]}},  # goes to quarantine
+    ]
+    base = {"sessionId": f"canary-{number % 4}", "timestamp": "2026-03-01T10:00:00.000Z"}
+    return b"".join(json.dumps({**base, **told}).encode() + b"\n" for told in lines)
+
+
+def legacy(number: int, text: str) -> bytes:
+    """An event of the older layout."""
+    call = {"tool_name": "Bash", "tool_input": {"command": text}, "tool_response": {"stdout": text}}
+    told = {"type": "tool_call", "session_id": "canary-old", "timestamp": "2026-03-01T10:00:00Z", **call}
+    return json.dumps({**told, "n": number}).encode() + b"\n"
+
+
+def spool_files() -> dict[str, bytes]:
+    """The canaries as every kind of file of a spool, one of them as the id of a session."""
+    files: dict[str, bytes] = {}
+    for line in records():
+        name = json.loads(line)["hook"]["session_id"] if b"broken" not in line else "canary-0"
+        files[f"hooks/{name}.jsonl"] = files.get(f"hooks/{name}.jsonl", b"") + line
+    for number, (_, context, secret) in enumerate(CANARIES):
+        text, name = context.replace("{}", secret), f"canary-{number % 4}"
+        places = f"transcripts/{name}/{name}.jsonl", "legacy/canary-old/events.jsonl"
+        for place, line in zip(places, (transcript(number, text), legacy(number, text)), strict=True):
+            files[place] = files.get(place, b"") + line
+    ids = [secret for kind, _, secret in CANARIES if kind in {"github token", "jwt", "slack token"}]
+    hooks = [{"session_id": secret, "hook_event_name": "SessionEnd"} for secret in ids]
+    named = [json.dumps({"captured_at": AT, "hook": hook}).encode() + b"\n" for hook in hooks]
+    return files | {"hooks/_fallback.jsonl": b"".join(named), f"hooks/{ids[0]}.jsonl": named[0]}
+
+
 def stored_text(root: Path, *, without: Path) -> Iterator[tuple[Path, str]]:
-    """Every stored file as text; of Parquet files the values, each as JSON would write it, and as it is."""
+    """Every stored file as text; of tables the values, each as JSON would write it, and as it is."""
     for path in sorted(path for path in root.rglob("*") if path.is_file() and without not in path.parents):
         if path.suffix == ".parquet":
             frame = pl.read_parquet(path)
             yield path, str(frame.rows()) + frame.write_json()
+        if path.suffix == ".db":  # a value may lie on pages that are apart
+            yield path, database_text(path)
         yield path, path.read_bytes().decode("utf-8", "replace")
+
+
+def database_text(path: Path) -> str:
+    """All values of all tables of a SQLite file."""
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return "\n".join(str(database.execute(f'SELECT * FROM "{name}"').fetchall()) for name in tables)
 
 
 def pieces(secret: str) -> list[str]:
@@ -93,18 +149,25 @@ def pieces(secret: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """The folder of a home whose round read the canaries, and what Dagster logged of it."""
+    """The folder of a home whose round read the canaries, with Dagster's own, and what it logged."""
     folder = tmp_path_factory.mktemp("canary")
-    with fake_graph(folder / "home", sessions=True) as graph:
-        for line in records():
-            name = json.loads(line)["hook"]["session_id"] if b"broken" not in line else "canary-0"
-            with (graph.settings.spool / "hooks" / f"{name}.jsonl").open("ab") as stream:
-                stream.write(line)
+    settings = Settings(home=folder / "home", policy="auto")
+    import_sessions(ROOT / "samples", settings.spool)
+    for name, data in spool_files().items():
+        path = settings.spool / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    (folder / "dagster").mkdir()
+    with dg.DagsterInstance.local_temp(str(folder / "dagster")) as instance:
+        graph = Graph(settings, instance, FakeTrainer())
         manifest = graph.open()
         result = graph.run(manifest.key)
         assert result.success
         events = graph.frame("hook_events", manifest.key)
-        assert events["session_id"].str.starts_with("canary-").sum() == 5 * len(CANARIES)
+        sources = events.filter(pl.col("session_id").str.starts_with("canary-"))["source"].value_counts()
+        added = {"transcript": 4, "hook": 5, "legacy": 1}
+        assert dict(sources.rows()) == {name: n * len(CANARIES) for name, n in added.items()}
+        assert events["session_id"].str.starts_with("<redacted:").sum() == 3
         return folder, "\n".join(str(event) for event in result.all_events)
 
 
@@ -115,9 +178,9 @@ def test_at_least_thirty_kinds_are_planted() -> None:
 def test_no_canary_is_in_anything_that_a_round_stored(stored: tuple[Path, str]) -> None:
     folder, logged = stored
     texts = [*stored_text(folder, without=folder / "home" / "spool"), (Path("events of the run"), logged)]
-    assert any(path.suffix == ".parquet" for path, _ in texts) and any(
-        path.suffix == ".md" for path, _ in texts
-    )
+    kinds = {path.suffix for path, _ in texts}
+    assert {".parquet", ".md", ".html", ".json", ".db", ".err"} <= kinds
+    assert any("ASSET_MATERIALIZATION" in text for path, text in texts if path.suffix == ".db")
     found = [
         (kind, path.name)
         for path, text in texts
