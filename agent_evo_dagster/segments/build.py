@@ -1,7 +1,7 @@
 """Segments from steps: the chain of segmenters run over each trajectory, and the frame of their claims."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -11,11 +11,12 @@ from agent_evo_dagster.segments.registry import DEFAULT_CHAIN, segmenters
 from agent_evo_dagster.segments.strategy import Claim, Segmenter
 from agent_evo_dagster.segments.tags import tags_of
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
-from agent_evo_dagster.segments.view import TrajectoryView, read_views
+from agent_evo_dagster.segments.view import TrajectoryView, in_order, read_views
 from agent_evo_dagster.segments.waits import is_notification
 from agent_evo_dagster.trajectories.types import Outcome, StepKind
 
 _GOAL_LENGTH: Final = 200
+_OF_FIRST: Final = ("trajectory_id", "session_id", "layer", "agent_id")
 
 
 def build_segments(steps: pl.DataFrame, *, chain: Sequence[str | Segmenter] = DEFAULT_CHAIN) -> pl.DataFrame:
@@ -28,14 +29,27 @@ def build_segments(steps: pl.DataFrame, *, chain: Sequence[str | Segmenter] = DE
         SegmentError: a segmenter cannot be loaded or claims what is not its to claim, or steps are left.
     """
     strategies = segmenters(chain)
-    rows = [row for view in read_views(steps) for row in _segments(view, strategies)]
-    flat = pl.Schema({**SEGMENT_SCHEMA, "started_at": pl.Int64(), "ended_at": pl.Int64()})
-    instants = pl.col("started_at", "ended_at").cast(pl.Datetime("ns", "UTC"))
-    return pl.DataFrame(rows, schema=flat, orient="row").with_columns(instants)
+    ordered = in_order(steps)
+    made = [one for view in read_views(ordered) for one in _segments(view, strategies)]
+    return _frame(ordered, made)
 
 
-def _segments(view: TrajectoryView, strategies: Sequence[Segmenter]) -> Iterator[tuple[Any, ...]]:
-    """The rows of one trajectory, in the order of their beginnings."""
+class _Segment(NamedTuple):
+    """What is told of a segment beside what its steps tell."""
+
+    rows: Sequence[int]  # of its steps
+    segment_id: str
+    kind: str
+    skill: str | None
+    anchor: str | None
+    parent_segment_id: str | None
+    segmenter: str
+    goal: str | None
+    tags: list[str]
+
+
+def _segments(view: TrajectoryView, strategies: Sequence[Segmenter]) -> Iterator[_Segment]:
+    """The segments of one trajectory, in the order of their beginnings."""
     unclaimed = list(range(len(view)))
     made: list[tuple[Claim, str, str | None]] = []  # with the segmenter's name and the parent's id
     for strategy in strategies:
@@ -50,7 +64,18 @@ def _segments(view: TrajectoryView, strategies: Sequence[Segmenter]) -> Iterator
     made.sort(key=lambda item: item[0].steps[0])
     prompts = _prompts(view)
     for claim, name, parent in made:
-        yield _row(view, claim, name, parent, prompts[claim.steps[0]])
+        goal = _goal(view, claim, prompts[claim.steps[0]])
+        yield _Segment(
+            [view.place + step for step in claim.steps],
+            _id(view, claim),
+            claim.kind.value,
+            claim.skill,
+            claim.anchor,
+            parent,
+            name,
+            None if goal is None else goal[:_GOAL_LENGTH],
+            tags_of(view, claim.steps),
+        )
 
 
 def _rest(view: TrajectoryView, name: str, unclaimed: Sequence[int], claims: Sequence[Claim]) -> list[int]:
@@ -86,31 +111,30 @@ def _prompts(view: TrajectoryView) -> list[str | None]:
     return texts
 
 
-def _row(
-    view: TrajectoryView, claim: Claim, segmenter: str, parent: str | None, prompt: str | None
-) -> tuple[Any, ...]:
-    steps = claim.steps
-    goal = _goal(view, claim, prompt)
-    ends = [view.ended_at[step] or view.started_at[step] for step in steps]
+def _frame(steps: pl.DataFrame, made: Sequence[_Segment]) -> pl.DataFrame:
+    """The segments as SEGMENT_SCHEMA."""
+    told = [
+        pl.Series(name, [getattr(one, name) for one in made], dtype=SEGMENT_SCHEMA[name])
+        for name in _Segment._fields[1:]
+    ]
+    numbers = [number for number, one in enumerate(made) for _ in one.rows]
+    rows = pl.Series([row for one in made for row in one.rows], dtype=pl.UInt32)
     return (
-        _id(view, claim),
-        view.trajectory_id,
-        view.session_id,
-        view.layer,
-        view.agent_id,
-        claim.kind.value,
-        claim.skill,
-        claim.anchor,
-        parent,
-        segmenter,
-        [view.step_id[step] for step in steps],
-        [event for step in steps for event in view.event_ids[step]],
-        None if goal is None else goal[:_GOAL_LENGTH],
-        tags_of(view, steps),
-        min(view.started_at[step] for step in steps),
-        max(ends),
-        sum(view.is_call(step) for step in steps),
-        sum(view.outcome[step] == Outcome.FAILURE for step in steps),
+        steps[rows]
+        .lazy()
+        .group_by(pl.Series("segment", numbers, dtype=pl.Int64), maintain_order=True)
+        .agg(
+            pl.first(*_OF_FIRST),
+            pl.min("started_at"),
+            pl.col("ended_at").fill_null(pl.col("started_at")).max(),
+            pl.col("step_id").alias("step_ids"),
+            pl.col("event_ids").explode().drop_nulls(),
+            calls=(pl.col("kind") == StepKind.TOOL_CALL).sum(),
+            failures=(pl.col("outcome") == Outcome.FAILURE).sum(),
+        )
+        .with_columns(told)
+        .select(pl.col(name).cast(kind) for name, kind in SEGMENT_SCHEMA.items())
+        .collect()
     )
 
 

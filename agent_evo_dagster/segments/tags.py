@@ -12,12 +12,14 @@ from agent_evo_dagster.segments.view import TrajectoryView
 
 _MAX_WORDS: Final = 8  # of one command; its name and target are among the first
 _HEREDOC: Final = re.compile(r"<<-?\s*['\"]?\w+['\"]?")
-_COMMANDS: Final = re.compile(r"&&|\|\||[;|\n]")
+_SEPARATORS: Final = ("&&", "||", ";", "|")
 _ASSIGNMENT: Final = re.compile(r"\w+=\S*$")
 _PREFIXES: Final = frozenset(
     {"sudo", "env", "time", "nohup", "exec", "command", "uv", "poetry", "run", "then", "do"}
 )
 _PYTHON: Final = re.compile(r"python[\d.]*$")
+# Words that may come before a program, hold its path or be Python: only they take a closer look.
+_LEADS_ON: Final = re.compile(rf"\d|\w+=|[^/]*/|python|(?:timeout|{'|'.join(_PREFIXES)})$")
 _TRAIN_WORD: Final = re.compile(r"(?:^|[_.\-/])(?:train|training|grpo|sft|finetune)(?:$|[_.\-/])")
 _TEST_FILE: Final = re.compile(r"(?:^test_.*|.*_test)\.\w+$|.*\.(?:test|spec)\.\w+$")
 
@@ -59,15 +61,18 @@ _TAG_OF_ENDING: Final = {
 def tags_of(view: TrajectoryView, positions: Iterable[int]) -> list[str]:
     """The intents of the calls among `positions`, sorted."""
     found: set[str] = set()
+    commands: set[str] = set()
     for position in positions:
         tool = view.tool_name[position]
         if tool == "Bash":
-            found.update(_of_command(view.command[position] or ""))
+            commands.update(_commands_in(view.command[position] or ""))
         elif tool in _WRITERS:
-            asked = view.input_of(position)
-            found.update(_of_file(asked.get("file_path") or asked.get("notebook_path")))
+            asked = view.asked[position]
+            found.update(_of_file(asked.file_path or asked.notebook_path))
         elif tool in _TAG_OF_TOOL:
             found.add(_TAG_OF_TOOL[tool])
+    for command in commands:
+        found.update(_of_command(command.split(None, _MAX_WORDS)))
     return sorted(found)
 
 
@@ -83,17 +88,23 @@ def _of_file(path: object) -> Iterator[str]:
         yield _TAG_OF_ENDING[file.suffix[1:]]
 
 
-def _of_command(command: str) -> Iterator[str]:
-    heredoc = _HEREDOC.search(command)  # what follows is input, not commands
-    for part in _COMMANDS.split(command[: heredoc.start()] if heredoc else command):
-        words = _significant(part.split(None, _MAX_WORDS))
-        if not words:
-            continue
-        program = words[0].rpartition("/")[2]
-        if program in _TAG_OF_COMMAND:
-            yield _TAG_OF_COMMAND[program]
-        elif _PYTHON.match(program):
-            yield from _of_python(words[1:])
+def _commands_in(text: str) -> list[str]:
+    """The single commands of a Bash call."""
+    heredoc = _HEREDOC.search(text)  # what follows is input, not commands
+    text = text[: heredoc.start()] if heredoc else text
+    for separator in _SEPARATORS:
+        text = text.replace(separator, "\n")
+    return text.split("\n")
+
+
+def _of_command(words: list[str]) -> Iterable[str]:
+    if not words or (words[0] not in _TAG_OF_COMMAND and _LEADS_ON.match(words[0]) is None):
+        return ()
+    words = _significant(words)
+    program = words[0].rpartition("/")[2] if words else ""
+    if program in _TAG_OF_COMMAND:
+        return (_TAG_OF_COMMAND[program],)
+    return _of_python(words[1:]) if _PYTHON.match(program) else ()
 
 
 def _significant(words: list[str]) -> list[str]:

@@ -7,6 +7,9 @@ from agent_evo_dagster.segments.names import ids_made
 from agent_evo_dagster.segments.view import TrajectoryView
 
 _NOTIFICATION: Final = "<task-notification>"  # how the client begins the prompt that a finished job causes
+_TELLING: Final = frozenset(
+    ["Bash", "CronCreate", "CronDelete", "KillShell", "Monitor", "ScheduleWakeup", "TaskOutput", "TaskStop"]
+)
 
 
 @dataclass(slots=True)
@@ -20,6 +23,8 @@ class Waits:
     def take(self, view: TrajectoryView, position: int) -> None:
         """Note what a step starts or stops."""
         tool = view.tool_name[position]
+        if tool not in _TELLING:
+            return
         if tool in ("ScheduleWakeup", "CronCreate"):
             if isinstance(text := view.input_of(position).get("prompt"), str):
                 self.prompts.add(text)
