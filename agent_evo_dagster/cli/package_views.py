@@ -32,7 +32,8 @@ def list_packages(bank: SkillBank, *, as_json: bool = False) -> int:
     if not registry.packages:
         typer.echo("no packages yet. Freeze the bank: agent-evo skills packages freeze stable NAME")
         return 0
-    table = Table(Column("package", no_wrap=True), "from", "hash", "")
+    names = (Column(name, overflow="fold") for name in ("package", "from"))
+    table = Table(*names, Column("hash", min_width=12), Column("", min_width=7))
     current = set(registry.current.values())
     for name, entry in registry.packages.items():
         mark = Text("current", style="green") if name in current else ""
@@ -169,7 +170,9 @@ def show_smoke(bank: SkillBank, package: str | None, *, as_json: bool = False) -
 
 
 def _evidence(review: Review) -> Table:
-    table = Table(Column("patch", no_wrap=True), "skill", "round", "gate", "decision", "by", "missing")
+    names = ("skill", "round", "gate", "decision", "by", "missing")
+    folded = (Column(name, overflow="fold") for name in names)
+    table = Table(Column("patch", no_wrap=True, min_width=18), *folded)
     for item in review.patches:
         style = "red" if item.missing else "green"
         table.add_row(

@@ -107,7 +107,7 @@ def squash(
 
 @app.command()
 def schemas(folder: Annotated[Path, typer.Argument(help="Folder to write them to.")]) -> None:
-    """Write the JSON Schemas of bank.yaml, manifest.yaml and patch files, for editors and other tools."""
+    """Write the JSON Schemas of the files of a bank and its packages, for editors and other tools."""
     for name, text in published_schemas().items():
         write_atomic(folder / name, text.encode())
         typer.echo(f"wrote {folder / name}")

@@ -46,7 +46,8 @@ def list_(bank: Bank = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(names))
         return
-    table = Table(Column("package", no_wrap=True), "round", "seed", "skills", "checkpoint")
+    folded = (Column(name, overflow="fold") for name in ("package", "round", "seed", "skills", "checkpoint"))
+    table = Table(*folded)
     for name in names:
         about = TaskPackage(parse_id(name).path(held)).about
         seed, checkpoint = str(about.training_seed), str(about.checkpoint_sha256)[:12]

@@ -6,11 +6,15 @@ from pydantic import BaseModel
 
 from agent_evo_dagster.patches.types import PatchHead
 from agent_evo_dagster.skills.manifest import BankFile, Manifest
+from agent_evo_dagster.skills.packages.frozen import Package
+from agent_evo_dagster.skills.packages.registry import Registry
 
 _MODELS: dict[str, tuple[type[BaseModel], str]] = {
     "bank": (BankFile, "bank.yaml of a skill bank"),
     "manifest": (Manifest, "manifest.yaml of a skill"),
     "patch": (PatchHead, "Front matter of a patch file"),
+    "registry": (Registry, "registry.json of a skill bank"),
+    "package": (Package, "package.json of a frozen package"),
 }
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import dagster as dg
 import polars as pl
 import pytest
+from typer.testing import CliRunner, Result
 
+from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.definitions import build_defs
 from agent_evo_dagster.errors import RoundError, SkillBankError
 from agent_evo_dagster.files import sha256_bytes
@@ -20,6 +22,8 @@ from agent_evo_dagster.rounds.verification import verify_task
 from agent_evo_dagster.skills.packages.check import Checked, check_packages, smoke_test
 from agent_evo_dagster.skills.packages.ids import parse_id
 from agent_evo_dagster.skills.packages.registry import read_registry
+from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+from tests.assets.fake_trainer import FakeTrainer
 from tests.assets.graph import QUIET, Graph, bytes_of, failures, fake_graph, only_round
 
 
@@ -186,6 +190,81 @@ def test_a_finished_round_is_frozen_again_under_a_name_of_its_own(graph: Graph) 
     assert [item.problem for item in verify_task(frozen.path)] == [""] * 7
     with pytest.raises(SkillBankError, match="never changes"):
         freeze_round(bank, finished_round(graph.settings, "round-0002"), name="mine")
+
+
+def command(graph: Graph, *arguments: str) -> Result:
+    environment = {"AGENT_EVO_HOME": str(graph.settings.root), "COLUMNS": "200"}
+    return CliRunner().invoke(app, arguments, env=environment)
+
+
+def test_a_frozen_round_is_listed_shown_and_verified_by_commands(graph: Graph, tmp_path: Path) -> None:
+    assert "task-packages/round-0002" in command(graph, "task-package", "list").output
+    assert json.loads(command(graph, "task-package", "show", "round-0001").output)["round"] == "round-0001"
+    found = command(graph, "task-package", "verify", "task-packages/round-0001")
+    assert (found.exit_code, found.output.count("as it was")) == (0, 8)
+    path = graph.settings.bank_path / "packages/task-packages/round-0001"
+    copy = shutil.copytree(path, tmp_path / "elsewhere/round-0001")
+    assert command(graph, "task-package", "verify", str(copy), "--json").exit_code == 0
+    (path / "report.md").write_text("x")
+    changed = command(graph, "task-package", "verify", "round-0001", "--json")
+    assert changed.exit_code == 1
+    assert json.loads(changed.output)["checks"][1]["problem"] == "report.md was changed"
+    unknown = command(graph, "task-package", "verify", "round-0009")
+    assert isinstance(unknown.exception, SkillBankError)
+
+
+def test_a_round_is_frozen_and_archived_by_commands(graph: Graph) -> None:
+    dry = command(graph, "task-package", "freeze", "round-0001", "--name", "mine", "--dry-run")
+    assert dry.output.startswith("would freeze task-packages/mine: ")
+    assert command(graph, "task-package", "freeze", "round-0001").output == (
+        "task-packages/round-0001 has exactly this content already\n"
+    )
+    before = bytes_of(graph.settings.bank_path)
+    assert command(graph, "lineage", "archive", "both", "--rounds", "1-2", "--dry-run").exit_code == 0
+    assert bytes_of(graph.settings.bank_path) == before
+    made = command(graph, "lineage", "archive", "both", "--rounds", "1-2", "--json")
+    assert json.loads(made.output)["package"] == "lineage-archive/both"
+    shown = command(graph, "lineage", "show", "both").output
+    assert "round-0002" in shown
+    assert command(graph, "lineage", "verify", "lineage-archive/both").output.endswith("as it was frozen\n")
+    (graph.settings.bank_path / "packages/lineage-archive/both/decisions.jsonl").write_text("")
+    damaged = command(graph, "lineage", "verify", "both", "--json")
+    assert (damaged.exit_code, json.loads(damaged.output)["whole"]) == (1, False)
+
+
+def test_training_again_elsewhere_names_what_differs(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fake training, run in place of the worker: the same; then with another package and machine."""
+    told = {"packages": {"python": "3"}, "hardware": {"machine": "any"}}
+
+    def worker(request: WorkerRequest, **_: object) -> WorkerResult:
+        request.run_dir.mkdir(parents=True)
+        result = FakeTrainer()._work(request, request.run_dir)
+        if told["packages"] != result.packages:
+            (request.run_dir / "checkpoint/level.json").write_text("0.5")
+            (request.run_dir / "checkpoint/more.json").write_text("{}")
+        return result.model_copy(update=told)
+
+    monkeypatch.setattr("agent_evo_dagster.rounds.reproduction.run_worker", worker)
+    same = command(graph, "task-package", "reproduce", "round-0002")
+    assert (same.exit_code, "the same, byte for byte" in same.output) == (0, True)
+    told.update(packages={"python": "4", "torch": "9"}, hardware={"machine": "other"})
+    other = command(
+        graph, "task-package", "reproduce", "round-0002", "--into", str(tmp_path / "again"), "--json"
+    )
+    assert other.exit_code == 3
+    found = json.loads(other.output)
+    assert found["differing"] == ["checkpoint/level.json", "checkpoint/more.json"]
+    assert found["packages"] == {"python": ["3", "4"], "torch": ["none", "9"]}
+    assert found["hardware"] == {"machine": ["any", "other"]}
+    again = command(graph, "task-package", "reproduce", "round-0002", "--into", str(tmp_path / "again"))
+    assert "is not empty; name another" in str(again.exception)
+    shown = command(graph, "task-package", "reproduce", "round-0002").output
+    assert "The environment is another one: python: 3 then, 4 now" in shown
+    (graph.settings.bank_path / "packages/task-packages/round-0002/report.md").write_text("x")
+    damaged = command(graph, "task-package", "reproduce", "round-0002")
+    assert "was damaged: report.md was changed" in str(damaged.exception)
 
 
 def test_a_round_that_waits_for_a_person_is_not_frozen(finished: Path, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from agent_evo_dagster.definitions import TEMPLATE, build_defs
 from agent_evo_dagster.files import sha256_file, sha256_tree
 from agent_evo_dagster.rounds.lineage import ancestors, descendants
 from agent_evo_dagster.rounds.opening import RoundRequest
+from agent_evo_dagster.rounds.reproduction import reproduce
+from agent_evo_dagster.rounds.verification import verify_task
 from tests.assets.graph import ROOT, Graph, bytes_of, graph_at
 
 # As little as still passes through every part: a trend needs 5 steps, the gate 20 tasks.
@@ -126,6 +128,14 @@ def test_lineage_walks_from_what_sessions_showed_to_their_events_and_back(made):
     reached = {name for kind, name in ancestors(edges, finding) if kind == "event"}
     assert reached and reached <= events
     assert ("finding", finding) in descendants(edges, min(reached))
+
+
+def test_the_frozen_round_holds_together_and_trains_again_to_the_same_bytes(made, tmp_path):
+    package = made.graph.settings.bank_path / made.graph.frame("skill_packages", made.key)["package"][0]
+    assert [item for item in verify_task(package) if item.problem] == []
+    done = reproduce(package, tmp_path / "again")
+    assert (done.differing, done.packages, done.hardware) == ((), {}, {})
+    assert {"checkpoint/model.safetensors", "metrics.jsonl", "rollouts.parquet"} <= set(done.same)
 
 
 def test_every_event_is_in_the_lineage(made):

@@ -10,6 +10,7 @@ import pytest
 from agent_evo_dagster.patches.fences import scan
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.manifest import Manifest
+from agent_evo_dagster.skills.packages.registry import read_registry
 from agent_evo_dagster.skills.validation import validate
 
 PAGE = Path(__file__).parents[3] / "docs" / "skill-bank.md"
@@ -32,6 +33,9 @@ def test_every_command_of_the_page_runs_in_an_empty_folder(tmp_path: Path) -> No
     text = (tmp_path / ".claude/skills/take-notes/SKILL.md").read_text()
     assert "Write open questions at the end" in text
     assert "everyone who was there" in text
+    assert read_registry(bank.path).current == {"stable": "stable/v1"}
+    shipped = read_registry(tmp_path / "shipped/skill_bank")
+    assert shipped.current == {"stable": "stable/v1", "vertical/arithmetic": "vertical/arithmetic/v1"}
 
 
 def test_the_page_names_every_field_of_a_manifest() -> None:

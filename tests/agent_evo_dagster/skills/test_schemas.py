@@ -8,6 +8,8 @@ import yaml
 from agent_evo_dagster.patches.document import render_patch
 from agent_evo_dagster.patches.types import PatchHead
 from agent_evo_dagster.skills.manifest import BankFile, Manifest
+from agent_evo_dagster.skills.packages.frozen import Package
+from agent_evo_dagster.skills.packages.registry import Registry
 from agent_evo_dagster.skills.schemas import published_schemas
 from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK, patch
 
@@ -21,7 +23,14 @@ def test_the_published_schemas_are_current() -> None:
 
 
 def test_a_schema_names_every_field_and_no_other() -> None:
-    for name, model in (("bank", BankFile), ("manifest", Manifest), ("patch", PatchHead)):
+    models = {
+        "bank": BankFile,
+        "manifest": Manifest,
+        "patch": PatchHead,
+        "registry": Registry,
+        "package": Package,
+    }
+    for name, model in models.items():
         schema = json.loads(published_schemas()[f"{name}.schema.json"])
         assert set(schema["properties"]) == set(model.model_fields)
         assert schema["additionalProperties"] is False
