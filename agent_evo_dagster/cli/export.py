@@ -1,4 +1,4 @@
-"""`agent-evo export`: a round's sessions as files that other tools read."""
+"""`agent-evo export`: a round's sessions, or the rollouts of its training, as files that other tools read."""
 
 import json
 from pathlib import Path
@@ -9,26 +9,35 @@ import typer
 
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.sources.atif import documents_of
+from agent_evo_dagster.capture.sources.rollouts import events_of_rollouts
+from agent_evo_dagster.capture.types import USAGE_SCHEMA
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.trajectories.atif import to_atif
+from agent_evo_dagster.trajectories.build import build_trajectories
 from agent_evo_dagster.warehouse import Warehouse
 
-AGENT = "claude-code"
+AGENT, POLICY = "claude-code", "policy"
 
 
 def export(
     key: Annotated[str, typer.Argument(metavar="ROUND", help="Round, such as round-0001.")],
     to: Annotated[Path, typer.Option("--to", help="Folder to write to.")],
     format_: Annotated[Literal["atif"], typer.Option("--format", help="ATIF v1.7 documents.")] = "atif",
+    rollouts: Annotated[
+        bool, typer.Option("--rollouts", help="Those of the training, not sessions.")
+    ] = False,
 ) -> None:
     """Write the sessions of a round, one document each; what was redacted stays so."""
     settings = settings_of(project_root())
     RoundStore(settings.rounds).load(key)
     store = Warehouse(settings.warehouse)
-    frames = [store.read((name,), key) for name in ("hook_events", "trajectories", "token_usage")]
-    documents = documents_of_round(*frames)
+    if rollouts:
+        documents = documents_of_rollouts(store.read(("rollout_trajectories",), key), run=key)
+    else:
+        frames = [store.read((name,), key) for name in ("hook_events", "trajectories", "token_usage")]
+        documents = documents_of_round(*frames)
     for name, document in documents.items():
         write_atomic(to / f"{name}.json", json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
     typer.echo(f"{len(documents)} {format_} documents written to {to}")
@@ -45,6 +54,22 @@ def documents_of_round(
     others = steps.filter(~pl.col("session_id").is_in(imported))
     for trajectory in to_atif(others, usage, agent=AGENT, version=_version(events)):
         found[safe_name(trajectory.session_id)] = trajectory.model_dump(mode="json", exclude_none=True)
+    return found
+
+
+def documents_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> dict[str, dict[str, object]]:
+    """Documents by name, one for each rollout; its score, and what it belongs to, are in `extra`."""
+    events = events_of_rollouts(rollouts, run=run)
+    sessions = events["session_id"].unique(maintain_order=True)
+    ends = events.filter(kind="Stop").select("session_id", "extra").iter_rows()
+    scores = {session: json.loads(extra) for session, extra in ends}
+    steps = build_trajectories(events, over=sessions.to_list())
+    usage = pl.DataFrame(schema=USAGE_SCHEMA)
+    found = {}
+    for trajectory in to_atif(steps, usage, agent=POLICY, version="unknown"):
+        document = trajectory.model_dump(mode="json", exclude_none=True)
+        score = scores[str(trajectory.session_id)]
+        found[str(trajectory.session_id)] = {**document, "extra": {**document.get("extra", {}), **score}}
     return found
 
 

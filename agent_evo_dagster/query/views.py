@@ -10,7 +10,7 @@ from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.capture.types import COVERAGE_SCHEMA, EVENT_SCHEMA, QUARANTINE_SCHEMA, USAGE_SCHEMA
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, PATCH_SCHEMA
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
-from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA
+from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
 from agent_evo_dagster.trajectories.types import STEP_SCHEMA
 
 
@@ -39,6 +39,9 @@ class DerivedView:
     sql: str
 
 
+# without the tokens, which are for training alone
+_ROLLOUTS: Final = pl.Schema({n: kind for n, kind in ROLLOUT_SCHEMA.items() if not isinstance(kind, pl.List)})
+
 STORED: Final = (
     StoredView("events", "What was captured, one row an event.", ("hook_events",), EVENT_SCHEMA),
     StoredView("quarantine", "Lines that are no events.", ("quarantined_lines",), QUARANTINE_SCHEMA),
@@ -54,6 +57,7 @@ STORED: Final = (
         ("session_findings", "training_findings"),
         FINDING_SCHEMA,
     ),
+    StoredView("rollouts", "Rollouts of the training, one row each.", ("rollout_trajectories",), _ROLLOUTS),
     StoredView("metrics", "Training metrics, one row a step and name.", ("training_metrics",), METRIC_SCHEMA),
     StoredView(
         "evaluations",

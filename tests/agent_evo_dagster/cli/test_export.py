@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
@@ -11,6 +12,7 @@ from agent_evo_dagster.capture.types import USAGE_SCHEMA
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 from agent_evo_dagster.trajectories.build import build_trajectories
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.capture.transcripts import call, gathered, prompt, result, said, transcript
@@ -35,3 +37,30 @@ def test_a_round_is_exported_as_valid_documents(tmp_path: Path, monkeypatch: pyt
     document = validate(json.loads(path.read_text()))
     assert (path.name, document.agent.version) == ("s-1.json", "2.1.9")
     assert [step.source for step in document.steps] == ["user", "agent"]
+
+
+def test_the_rollouts_of_a_round_are_exported_with_their_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path / "home"))
+    settings = Settings()
+    key = open_round(settings, TEMPLATE, RoundRequest(allow_empty=True)).key
+    call = '<tool_call>{"name": "calculate", "arguments": {"expression": "1+2"}}</tool_call>'
+    words = f"I add.{call}<tool_response>3</tool_response>The answer is 3"
+    told = {"step": 1, "group": 0, "task_id": "a-1", "prompt": "1+2?", "answer": "3", "finish": "stop"}
+    rows = [{**told, "text": text, "reward": reward} for text, reward in ((words, 1.0), ("", None))]
+    frame = pl.DataFrame([{name: row.get(name) for name in ROLLOUT_SCHEMA} for row in rows], ROLLOUT_SCHEMA)
+    Warehouse(settings.warehouse).write(("rollout_trajectories",), key, frame)
+    ran = CliRunner().invoke(app, ["export", key, "--rollouts", "--to", str(tmp_path / "out")])
+    assert ran.exit_code == 0, ran.output
+    paths = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in paths] == [f"rollout-{key}-0.json", f"rollout-{key}-1.json"]
+    first, second = (validate(json.loads(path.read_text())) for path in paths)
+    assert [step.message for step in first.steps][:2] == ["1+2?", "I add."]
+    (called,) = first.steps[2].tool_calls or ()
+    assert (called.function_name, called.arguments) == ("calculate", {"expression": "1+2"})
+    assert first.extra is not None and second.extra is not None
+    assert (first.extra["reward"], first.extra["finish"], second.extra["reward"]) == (1.0, "stop", None)
+    assert CliRunner().invoke(app, ["import", str(tmp_path / "out")]).exit_code == 0
+    queried = CliRunner().invoke(app, ["query", "SELECT task_id, reward FROM rollouts", "--csv"])
+    assert queried.output.split() == ["task_id,reward", "a-1,1.0", "a-1,"]
