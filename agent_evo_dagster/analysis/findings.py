@@ -77,8 +77,12 @@ def canonical_json(value: Json) -> str:
 
 def to_frame(findings: Iterable[Finding]) -> pl.DataFrame:
     """The findings as rows of FINDING_SCHEMA, the gravest first, in an order that the content decides."""
-    ordered = sorted(findings, key=_order)
-    return pl.DataFrame([_row(finding) for finding in ordered], schema=FINDING_SCHEMA)
+    return pl.DataFrame([_row(finding) for finding in ordered(findings)], schema=FINDING_SCHEMA)
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, the gravest first, in an order that the content decides."""
+    return sorted(findings, key=_order)
 
 
 def _order(finding: Finding) -> tuple[int, str, float, int, str]:

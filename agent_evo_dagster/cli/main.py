@@ -6,6 +6,7 @@ import typer
 from rich.console import Console
 
 from agent_evo_dagster.cli import (
+    backtest,
     config,
     diagnose,
     doctor,
@@ -39,6 +40,7 @@ app.command("init")(init.init)
 app.command("import")(importing.import_)
 app.command("export")(export.export)
 app.command("report")(report.report)
+app.command("backtest")(backtest.backtest_)
 app.command("diagnose")(diagnose.diagnose)
 app.command("query")(query.query)
 app.command("doctor")(doctor.doctor)

@@ -56,7 +56,8 @@ def read_run_log(path: Path) -> RunLog:
         if not of_kind:
             continue
         depth = min(len(file.parts) for file in of_kind)
-        chosen = of_kind if reader.name == "tensorboard" else [f for f in of_kind if len(f.parts) == depth][-1:]
+        shallowest = [file for file in of_kind if len(file.parts) == depth]
+        chosen = of_kind if reader.name == "tensorboard" else shallowest[-1:]
         log = _joined([reader.read(file) for file in chosen])
         if log.metrics.is_empty():
             raise AnalysisError(
@@ -66,8 +67,8 @@ def read_run_log(path: Path) -> RunLog:
         return RunLog(log, tuple(chosen), _tail(found))
     raise AnalysisError(
         f"{path} holds no log of a training run that is known ({len(found)} files were looked at). Known: "
-        "metrics.jsonl of this project, trainer_state.json of TRL, verl's file logger and console output, and "
-        "TensorBoard event files."
+        "metrics.jsonl of this project, trainer_state.json of TRL, verl's file logger and console output, "
+        "and TensorBoard event files."
     )
 
 

@@ -1,7 +1,7 @@
 """TensorBoard event files, read without TensorFlow: their scalars. Nothing else that they hold.
 
-A file is a sequence of frames: length, checksum of the length, an Event message, checksum of that. The messages
-are those of the package tensorboardX.
+A file is a sequence of frames: length, checksum of the length, an Event message, checksum of that. The
+messages are those of the package tensorboardX.
 """
 
 import struct
@@ -34,7 +34,7 @@ class TensorBoard:
         return "tfevents" in path.name
 
     def read(self, path: Path) -> MetricLog:
-        """The scalars of the whole file; where a frame is damaged, the rest of it cannot be read, and is counted.
+        """The scalars of the file, up to a frame that is damaged: what follows one cannot be read.
 
         Raises:
             MissingExtraError: tensorboardX is not installed.

@@ -9,7 +9,9 @@ from agent_evo_dagster.analysis.run_logs.types import LogBook, MetricLog
 _LOOKED_AT = 4 << 20  # bytes of the beginning: a run may print a lot before its first step
 _LINE = re.compile(r"(?:^|\s)step:(\d{1,12}) - (.*)")
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]")
-_NUMBER = re.compile(r"(?:np\.\w+\()?([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf(?:inity)?))\)?", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:np\.\w+\()?([-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|\.\d+|nan|inf(?:inity)?))\)?", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)

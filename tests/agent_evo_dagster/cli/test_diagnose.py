@@ -37,10 +37,9 @@ def test_a_flat_run_is_diagnosed_with_the_setting_to_move(tmp_path: Path) -> Non
 
 
 def test_settings_in_yaml_may_write_numbers_as_json_does(tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text("learning_rate: 1e-6\nname: x\n")
-    assert "learning rate 1e-6" in say(
-        "diagnose", log(tmp_path, [0.2] * 8), "--settings", tmp_path / "config.yaml"
-    )
+    config = tmp_path / "config.yaml"
+    config.write_text("learning_rate: 1e-6\nname: x\n")
+    assert "learning rate 1e-6" in say("diagnose", log(tmp_path, [0.2] * 8), "--settings", config)
 
 
 @pytest.mark.parametrize("text", ["[1]", "{", "a: b: c"])
@@ -84,10 +83,8 @@ def stored(home: Path, key: str, rewards: list[float], rate: str) -> None:
 def test_rounds_are_compared_by_number_with_the_settings_that_differ(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        "agent_evo_dagster.rounds.store.RoundStore.keys",
-        lambda self: ["round-0009", "round-0010", "round-0011"],
-    )
+    opened = ["round-0009", "round-0010", "round-0011"]
+    monkeypatch.setattr("agent_evo_dagster.rounds.store.RoundStore.keys", lambda self: opened)
     stored(tmp_path, "round-0010", [0.1, 0.2, 0.3], "1e-4")
     stored(tmp_path, "round-0009", [0.1, 0.1, 0.1], "2e-5")
     monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))

@@ -36,15 +36,19 @@ def write_events(path, *scalars):
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "source"),
+    ("name", "record", "source"),
     [
-        ("metrics.jsonl", lines({"step": 1, "metrics": {"reward": 0.5}}), "agent-evo"),
-        ("verl_metrics.jsonl", lines({"step": 1, "elapsed_seconds": 3, "data": {"reward": 0.5}}), "verl file logger"),
-        ("trainer_state.json", json.dumps({"log_history": [{"step": 1, "epoch": 0.1, "reward": 0.5}]}), "trl"),
+        ("metrics.jsonl", {"step": 1, "metrics": {"reward": 0.5}}, "agent-evo"),
+        (
+            "verl_metrics.jsonl",
+            {"step": 1, "elapsed_seconds": 3, "data": {"reward": 0.5}},
+            "verl file logger",
+        ),
+        ("trainer_state.json", {"log_history": [{"step": 1, "epoch": 0.1, "reward": 0.5}]}, "trl"),
     ],
 )
-def test_a_log_is_told_by_what_it_holds(tmp_path, name, text, source):
-    (tmp_path / name).write_text(text)
+def test_a_log_is_told_by_what_it_holds(tmp_path, name, record, source):
+    (tmp_path / name).write_text(lines(record))
     read = read_run_log(tmp_path)
     assert (read.log.source, rows(read.log)) == (source, [(1, "reward", 0.5, True)])
 
@@ -53,8 +57,9 @@ def test_verls_console_lines_are_found_among_all_else(tmp_path):
     log = tmp_path / "training_log.txt"
     log.write_text(
         "+ export X=1\nwarning: step:9 - nothing\n"
-        "\x1b[36m(TaskRunner pid=7)\x1b[0m step:1 - actor/entropy:0.25 - critic/score/mean:1e-3 - val:np.float64(2.5)\n"
-        "\x1b[36m(TaskRunner pid=7)\x1b[0m step:2 - actor/entropy:nan - critic/score/mean:oops\n"
+        "\x1b[36m(Task pid=7)\x1b[0m step:1 - actor/entropy:0.25 "
+        "- critic/score/mean:1e-3 - val:np.float64(2.5)\n"
+        "\x1b[36m(Task pid=7)\x1b[0m step:2 - actor/entropy:nan - critic/score/mean:oops\n"
     )
     read = read_run_log(log).log
     assert rows(read) == [
