@@ -43,7 +43,7 @@ def skill_patches(
     """Turn findings into at most one patch."""
     manifest = rounds.manifest(context)
     bank = skill_bank.read_by(manifest)
-    targets = [ref for ref in bank.skills() if bank.is_target(ref.group)]
+    targets = bank.targets()
     sections = {(ref.name, name): text for ref in targets for name, text in bank.sections(ref.name).items()}
     proposals = propose_patches(
         pl.concat([session_findings, training_findings]),
@@ -92,22 +92,26 @@ def patch_evaluation(
     """Probe every patch that changes settings; others wait for a person."""
     self_test()
     manifest = rounds.manifest(context)
+    bank = skill_bank.read_by(manifest)
+    targets = {ref.name for ref in bank.targets()}
     prober = Prober(
         context=context,
         plan=config,
         manifest=manifest,
-        bank=skill_bank.read_by(manifest),
+        bank=bank,
         baseline=config_from_frame(training_config),
         folder=rounds.path("runs", manifest.key),
         trainer=trainer,
     )
     judged = [row_patch(row) for row in skill_patches.iter_rows(named=True)]
-    probes = {patch.id: prober.probe(patch) for patch, settings in judged if settings is not None}
+    measured = [patch for patch, settings in judged if settings is not None and patch.skill in targets]
+    probes = {patch.id: prober.probe(patch) for patch in measured}
     frame = judge_patches(
         skill_patches,
         {name: probe.rows for name, probe in probes.items()},
         facts={name: probe.facts for name, probe in probes.items()},
         proposing=set(rollout_trajectories["task_id"]),
+        targets=targets,
     )
     yield _judged(frame, wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
 

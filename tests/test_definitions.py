@@ -84,7 +84,7 @@ def test_resources_can_be_replaced():
 def test_the_skills_of_the_bank_are_the_assets(tmp_path):
     keys = definitions().resolve_asset_graph().materializable_asset_keys
     skills = {key.path[2] for key in keys if key.path[0] == "skills"}
-    assert skills == {path.parent.name for path in TEMPLATE.glob("rllm/*/base.md")}
+    assert skills == {path.parent.name for path in TEMPLATE.glob("*/*/base.md")}
 
 
 @pytest.fixture

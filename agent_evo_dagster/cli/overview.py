@@ -1,5 +1,7 @@
 """One round on one screen of a terminal. Reads what is stored; computes nothing."""
 
+from collections import Counter
+
 from rich.console import Console
 from rich.table import Table
 
@@ -27,8 +29,9 @@ def print_round(settings: Settings, key: str) -> None:
     console.print(f"report      {settings.root / status.optimization.report_path}")
     console.print(f"checkpoint  {train_dir(settings.runs, key) / 'checkpoint'}")
     bank = SkillBank.open(settings.bank_path)
-    for ref in bank.skills():
-        console.print(f"skill       {bank.project / ref.output}")
+    folders = Counter((bank.project / ref.output).parents[1] for ref in bank.skills())
+    for folder, count in folders.items():
+        console.print(f"skills      {count} in {folder}")
 
 
 def _summary(status: RoundStatus) -> Table:

@@ -18,6 +18,7 @@ from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import DecisionRecord
 from agent_evo_dagster.patches.review import Review, find_review, reviews
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.warehouse import Warehouse
 
 app = typer.Typer(
@@ -52,6 +53,8 @@ def show(patch_id: _Id) -> None:
 def approve(patch_id: _Id, by: _By, reason: _Reason, override: _Override = False) -> None:
     """Approve a patch; the next run of its round brings it into the skill."""
     review = _find(patch_id)
+    # Adoption would refuse it: an approval on record could then neither be carried out nor taken back.
+    SkillBank.open(_settings().bank_path).require_target(review.patch.skill, review.patch.id)
     gate = review.evidence.verdict if review.evidence else None
     record = record_approval(
         _ledger(), review.patch, gate=gate, by=by, reason=reason, at=datetime.now(UTC), override=override

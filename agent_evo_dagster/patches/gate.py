@@ -112,6 +112,15 @@ def needs_person(patch: Patch) -> GateEvidence:
     )
 
 
+def not_a_target(patch: Patch) -> GateEvidence:
+    """The evidence of a patch that no evidence could let in."""
+    return _without_numbers(
+        patch,
+        GateVerdict.REJECT,
+        f"{patch.skill} is no skill that rounds may optimise: its group is not an optimisation target.",
+    )
+
+
 def not_probed(patch: Patch, why: str) -> GateEvidence:
     """The evidence of a settings patch for which no rollouts came."""
     return _without_numbers(patch, GateVerdict.REJECT_UNVERIFIED, why)
@@ -138,12 +147,14 @@ def judge_patches(
     *,
     facts: Mapping[str, ProbeFacts] | None = None,
     proposing: Collection[str] = (),
+    targets: Collection[str] | None = None,
     acceptance: Acceptance | None = None,
 ) -> pl.DataFrame:
     """Judge every patch of a round: `patches` is PATCH_SCHEMA, `rows` maps patch id to its probe's rows.
 
     Patches that touch settings only are judged by their probe, all others need a person; which is which is
-    found from the texts. A settings patch without rows is `reject_unverified`.
+    found from the texts. A settings patch without rows is `reject_unverified`. Where `targets` names the
+    skills that may be optimised, patches of others are rejected, whatever their rows say.
 
     Raises:
         GateError: rows of a patch that the round does not have.
@@ -157,7 +168,9 @@ def judge_patches(
     evidence = []
     for row in patches.iter_rows(named=True):
         patch, settings = row_patch(row)
-        if settings is None:
+        if targets is not None and patch.skill not in targets:
+            evidence.append(not_a_target(patch))
+        elif settings is None:
             evidence.append(needs_person(patch))
         elif patch.id not in rows:
             evidence.append(not_probed(patch, "no probe was run"))

@@ -79,7 +79,7 @@ class _Round:
     def _draft(self, wish: _Wish) -> Patch | str:
         """The patch of a wish, or why there is none."""
         if wish.skill is None or wish.skill not in self.groups:
-            return f"the finding's target skill {wish.skill!r} is not in the bank"
+            return f"the finding's target skill {wish.skill!r} is none that rounds may optimise"
         found = _holders(self.sections, wish.skill, wish.hint.setting)
         if len(found) != 1:
             places = ", ".join(section for section, _ in found) or "no section"

@@ -64,11 +64,7 @@ def _sorted_out(bank: SkillBank, patches: Sequence[Patch]) -> tuple[tuple[str, .
                 f"patch {checked.id} for {checked.skill!r} has status {status.value!r}; only approved ones "
                 f"are adopted. Decide first: agent-evo patches approve {checked.id}."
             )
-        if not bank.is_target(ref.group):
-            raise SkillBankError(
-                f"patch {checked.id}: group {ref.group!r} is not an optimisation target; set "
-                f"`optimization_target: true` for it in bank.yaml if it should be."
-            )
+        bank.require_target(ref.name, f"patch {checked.id}")
         fresh.setdefault(checked.id, checked.model_copy(update={"status": PatchStatus.ACTIVE}))
     return tuple(already), list(fresh.values())
 

@@ -86,6 +86,24 @@ class SkillBank:
         said = self.file.groups[group].optimization_target
         return group == "rllm" if said is None else said
 
+    def targets(self) -> list[SkillRef]:
+        """The skills that rounds may optimise, in the order of `bank.yaml`."""
+        return [ref for ref in self.skills() if self.is_target(ref.group)]
+
+    def require_target(self, skill: str, what: str) -> None:
+        """Refuse `what` where rounds may not optimise the skill.
+
+        Raises:
+            UnknownSkillError: the bank has none of that name.
+            SkillBankError: its group is not an optimisation target.
+        """
+        group = self.ref(skill).group
+        if not self.is_target(group):
+            raise SkillBankError(
+                f"{what}: group {group!r} of {skill} is not an optimisation target and takes no patches; "
+                f"change its base.md by hand, or set `optimization_target: true` for it in bank.yaml."
+            )
+
     def relative(self, ref: SkillRef, name: str) -> str:
         """A file of the skill, relative to the bank."""
         return f"{ref.group}/{ref.name}/{name}"

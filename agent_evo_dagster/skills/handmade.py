@@ -6,7 +6,6 @@ There is no evidence for such a patch, so its approval is recorded as one agains
 from dataclasses import dataclass
 from datetime import datetime
 
-from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.decisions import approve, ledger_of, person, reason_given
 from agent_evo_dagster.patches.document import parse_patch, patch_id, render_patch, section_hash
 from agent_evo_dagster.patches.types import Action, Patch, PatchStatus
@@ -54,11 +53,7 @@ def adopt_by_hand(bank: SkillBank, edit: Edit, *, dry_run: bool = False) -> Hand
     before = compile_skill(bank, edit.skill)
     after = compile_skill(bank, edit.skill, extra=[patch])
     refuse_edited(bank, before)
-    if not bank.is_target(patch.group):
-        raise SkillBankError(
-            f"group {patch.group!r} is not an optimisation target and takes no patches; change base.md of "
-            f"{edit.skill} by hand, or set `optimization_target: true` in bank.yaml."
-        )
+    bank.require_target(edit.skill, "a patch")
     if not dry_run:
         ledger = ledger_of(bank.path)
         decision = approve(

@@ -9,12 +9,14 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.cli.patches import app
-from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.errors import DecisionError, SkillBankError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.skills.bank import create_bank
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.patches.material import GROUPS, OPENED, SECTIONS, hint, rollouts
+from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 
 runner = CliRunner()
 
@@ -29,6 +31,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def ledger(home):
+    create_bank(DEFAULT_BANK, home / "skill_bank")
     return ledger_of(home / "skill_bank")
 
 
@@ -182,3 +185,13 @@ def test_a_torn_ledger_is_reported(home, ledger):
     with ledger.path.open("ab") as stream:
         stream.write(b'{"torn')
     assert "never finished" in run("list").output
+
+
+def test_a_patch_to_a_group_that_is_no_target_cannot_be_approved(home, ledger):
+    patch = a_round(home, ledger, rows=good())
+    bank = home / "skill_bank" / "bank.yaml"
+    bank.write_text(bank.read_text().replace("optimization_target: true", "optimization_target: false"))
+    with pytest.raises(SkillBankError, match=f"{patch}: group 'rllm' of rllm-config is not an optimisation"):
+        run("approve", patch, "--by", "Ada", "--reason", "good", "--override")
+    assert ledger.verdicts() == {}
+    assert "is rejected by Ada" in run("reject", patch, "--by", "Ada", "--reason", "no target").output

@@ -257,6 +257,19 @@ def test_a_probe_does_not_help_a_patch_that_also_changes_prose(prose, sections, 
     assert judged["difference"].to_list() == [None]
 
 
+def test_a_patch_to_a_skill_that_is_no_target_is_rejected_whatever_its_rows_say(
+    propose, finding, sections, better
+):
+    (patch,) = propose(finding()).patches
+    frame = patch_frame([patch], sections)
+    judged = judge_patches(frame, {patch.id: better}, facts={patch.id: FACTS}, targets={"rllm-run"})
+    row = judged.row(0, named=True)
+    assert (row["verdict"], row["judge"]) == ("reject", "none")
+    assert "rllm-config is no skill that rounds may optimise" in row["reason"]
+    allowed = judge_patches(frame, {patch.id: better}, facts={patch.id: FACTS}, targets={"rllm-config"})
+    assert allowed["verdict"].to_list() == ["accept"]
+
+
 def test_rows_of_an_unknown_patch_are_refused(propose, finding, sections, better):
     with pytest.raises(GateError, match="p-unknown"):
         judge_patches(patch_frame(propose(finding()).patches, sections), {"p-unknown": better})

@@ -96,7 +96,7 @@ def test_a_setting_in_two_sections_is_not_guessed(propose, finding, sections):
 
 def test_a_skill_outside_the_bank_is_skipped(propose, finding):
     for skill in ("other", None):
-        assert "not in the bank" in propose(finding(target_skill=skill)).skipped[0].reason
+        assert "none that rounds may optimise" in propose(finding(target_skill=skill)).skipped[0].reason
 
 
 def test_findings_without_a_hint_propose_nothing(propose, finding):

@@ -9,6 +9,7 @@ from skills_ref.parser import read_properties
 from skills_ref.validator import validate as reference
 
 from agent_evo_dagster.patches.front_matter import quoted
+from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank, create_bank
 from agent_evo_dagster.skills.validation import validate
@@ -56,7 +57,11 @@ def test_a_description_in_any_form_of_yaml_is_compiled_to_one_that_all_read(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30, deadline=None)
-@given(st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=80))
+@given(
+    st.text(st.characters(blacklist_categories=("C", "Z")), min_size=1, max_size=80).filter(
+        lambda text: first_hidden(text) is None
+    )
+)
 def test_any_description_is_read_as_it_was_meant(
     tmp_path_factory: pytest.TempPathFactory, description: str
 ) -> None:

@@ -15,7 +15,31 @@ from agent_evo_dagster.skills.validation import validate
 from agent_evo_dagster.training.config import TrainingConfig
 from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 
-NAMES = ["rllm-clarify", "rllm-config", "rllm-run", "rllm-monitor", "rllm-analyze", "rllm-train"]
+RLLM = [
+    "rllm-clarify",
+    "rllm-config",
+    "rllm-config-check",
+    "rllm-run",
+    "rllm-monitor",
+    "rllm-analyze",
+    "rllm-analyze-deep",
+    "rllm-analyze-accuracy",
+    "rllm-train",
+    "rllm-remote-connect",
+    "rllm-remote-run",
+    "rllm-remote-monitor",
+]
+TRAJ = [
+    "traj-setup",
+    "traj-segment",
+    "traj-analyze-rllm",
+    "traj-optimize",
+    "traj-status",
+    "traj-loop",
+    "traj-train-optimize",
+    "traj-launch-training",
+]
+NAMES = [*RLLM, *TRAJ]
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +48,18 @@ def bank() -> SkillBank:
 
 
 def test_every_skill_is_valid_and_short(bank: SkillBank) -> None:
-    assert validate(bank).problems == {}
+    found = validate(bank)
+    assert (found.problems, found.warnings) == ({}, {})
     assert [skill.name for skill in compile_all(bank)] == NAMES
-    assert bank.is_target("rllm")
     for skill in compile_all(bank):
         assert len(skill.text) < 5_000
         assert skill.text.count("\n") < 90
+
+
+def test_what_optimises_is_no_target_of_optimisation(bank: SkillBank) -> None:
+    assert [ref.name for ref in bank.targets()] == RLLM
+    assert [ref.name for ref in bank.skills() if ref.group == "traj"] == TRAJ
+    assert bank.file.groups["traj"].optimization_target is False  # said, not only left out
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -87,4 +117,11 @@ def test_a_command_line_that_does_not_exist_is_noticed() -> None:
 
 def test_files_that_other_skills_name_exist(bank: SkillBank) -> None:
     text = "".join(skill.text for skill in compile_all(bank))
-    assert set(re.findall(r"`(rllm-[a-z-]+)`", text)) <= set(NAMES)
+    assert set(re.findall(r"`((?:rllm|traj)-[a-z-]+)`", text)) <= set(NAMES)
+
+
+def test_every_skill_is_named_by_another_or_begins_a_chain(bank: SkillBank) -> None:
+    skills = compile_all(bank)
+    begin = {"rllm-train", "traj-status", "traj-loop", "traj-train-optimize"}
+    for name in set(NAMES) - begin:
+        assert any(f"`{name}`" in skill.text for skill in skills if skill.name != name), name
