@@ -15,7 +15,8 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.skills.bank import SkillBank, create_bank
 from agent_evo_dagster.skills.importing import ImportedSkill, import_bank, read_skills
 
-IGNORED = b"# What commands keep here for themselves.\ncompiled/stamp.json\n.lock\n.journal.json\n"
+# What commands keep in a bank for themselves.
+IGNORED = b".lock\n.journal.json\n..journal.json.*\ncompiled/stamp.json\npackages/**/.staging-*\n"
 
 
 def init(
