@@ -1,14 +1,18 @@
 """Evaluation of a policy on held-out tasks, as rows. Its terms are the environment's, never a run's."""
 
+from functools import partial
+
 import polars as pl
 
 from agent_evo_dagster.training.engines import Engine
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.request import EvaluationSpec
 from agent_evo_dagster.training.rollout.frames import Scored
+from agent_evo_dagster.training.rollout.groups import Rules, attempt_groups
 from agent_evo_dagster.training.rollout.types import Sampling, Tick
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 
+REFILLS = 1  # further attempts at a rollout that failed through no doing of the policy
 TEMPERATURE = 1.0  # of sampled rollouts: a run that trains at another one is measured at this one
 
 
@@ -20,11 +24,16 @@ def evaluate(
     modes = [("sampled", spec.samples, TEMPERATURE)] + [("greedy", 1, 0.0)] * spec.greedy
     frames = []
     for mode, samples, temperature in modes:
-        episodes = [environment.episode(task) for task in tasks for _ in range(samples)]
-        sampling = Sampling(temperature, spec.seed)
-        trajectories = engine.attempt(episodes, environment.limits, sampling, tick=tick)
-        rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]
-        rows = [_row(rollout, at % samples) for at, rollout in enumerate(rollouts)]
+        repeated = [task for task in tasks for _ in range(samples)]
+        batch = attempt_groups(
+            partial(engine.attempt, tick=tick),
+            environment.episode,
+            repeated,
+            limits=environment.limits,
+            sampling=Sampling(temperature, spec.seed),
+            rules=Rules(samples, REFILLS),
+        )
+        rows = [_row(rollout, at % samples) for at, rollout in enumerate(batch.rollouts)]
         labels = {"policy": name, "seed": seed, "mode": mode}
         frames.append(pl.DataFrame([{**labels, **row} for row in rows], schema=EVALUATION_SCHEMA))
     return pl.concat(frames)
@@ -33,7 +42,7 @@ def evaluate(
 def _row(rollout: Scored, sample: int) -> dict[str, object]:
     score, trajectory = rollout.score, rollout.trajectory
     return {
-        "task_id": rollout.episode.task.task_id,
+        "task_id": rollout.task.task_id,
         "sample": sample,
         "reward": None if score is None else score.reward,
         "correct": None if score is None else score.correct,

@@ -3,7 +3,8 @@
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -11,10 +12,13 @@ import polars as pl
 from agent_evo_dagster.training.adapters import network
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.engines import Engine
+from agent_evo_dagster.training.environment_choice import rollout_limits
 from agent_evo_dagster.training.environments.types import Environment
 from agent_evo_dagster.training.reporting import Monitor
-from agent_evo_dagster.training.rollout.frames import Origin, Scored, rollout_frame, summary
-from agent_evo_dagster.training.rollout.types import Limits, Sampling
+from agent_evo_dagster.training.rollout.frames import Origin, Scored, rollout_frame
+from agent_evo_dagster.training.rollout.groups import Batch, Rules, attempt_groups
+from agent_evo_dagster.training.rollout.summary import summary, tool_faults
+from agent_evo_dagster.training.rollout.types import Sampling
 from agent_evo_dagster.training.states import State
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 
@@ -41,7 +45,8 @@ class RolloutFunction:
         self._engine = engine
         self._config = config
         self._monitor = monitor
-        self._limits = Limits(config.max_turns, config.max_new_tokens, config.max_completion_length)
+        self._limits = rollout_limits(config)
+        self._rules = Rules(config.num_generations, config.refills, config.truncated)
         self._frames = start.rollouts.partition_by("step", maintain_order=True) if start else []
         self.latest: dict[str, float | None] = {}
         self.timings: dict[str, float | None] = {}
@@ -50,40 +55,54 @@ class RolloutFunction:
         """Roll out one episode for each prompt (a task id, repeated for each generation)."""
         model = trainer.accelerator.unwrap_model(trainer.model)
         version = int(trainer.state.global_step)
-        episodes = [self._environment.episode(self._environment.task(task_id)) for task_id in prompts]
+        tasks = [self._environment.task(task_id) for task_id in prompts]
+        attempt = partial(self._engine.attempt, tick=self._monitor.tick)
         sampling = Sampling(self._config.temperature, batch_seed(self._config.seed, version))
         began = time.perf_counter()
         model.eval()
         self._engine.update(network(model))
-        trajectories = self._engine.attempt(episodes, self._limits, sampling, tick=self._monitor.tick)
+        batch = attempt_groups(
+            attempt,
+            self._environment.episode,
+            tasks,
+            limits=self._limits,
+            sampling=sampling,
+            rules=self._rules,
+        )
         model.train()
-        rollouts = [Scored(*pair) for pair in zip(episodes, trajectories, strict=True)]
-        self._keep(rollouts, version, time.perf_counter() - began)
+        self._keep(batch, version, time.perf_counter() - began)
+        trajectories = [rollout.trajectory for rollout in batch.rollouts]
+        usable = zip(batch.rollouts, batch.usable, strict=True)
         return {
             "prompt_ids": [list(trajectory.prompt_ids) for trajectory in trajectories],
             "completion_ids": [trajectory.completion_ids for trajectory in trajectories],
             "logprobs": [trajectory.logprobs for trajectory in trajectories],
             "env_mask": [trajectory.response_mask for trajectory in trajectories],
-            "components": [score and dict(score.components) for score in (each.score for each in rollouts)],
+            "components": [_components(*pair) for pair in usable],
         }
 
     def rollouts(self) -> pl.DataFrame:
         """All rollouts so far, in ROLLOUT_SCHEMA."""
         return pl.concat([ROLLOUT_SCHEMA.to_frame(), *self._frames])
 
-    def _keep(self, rollouts: list[Scored], version: int, seconds: float) -> None:
+    def _keep(self, batch: Batch, version: int, seconds: float) -> None:
         config = self._config
         first_group = len(self._frames) * config.prompts_per_step
         origin = Origin(version + 1, first_group, config.num_generations, version)
-        frame = rollout_frame(rollouts, origin, self._engine.renderer)
+        frame = rollout_frame(batch.rollouts, origin, self._engine.renderer)
         self._frames.append(frame)
-        self.latest = summary(frame)
-        _warn_of_failures(rollouts)
-        sampled = sum(rollout.trajectory.sampled for rollout in rollouts)
-        self.timings = {"rollout_seconds": seconds, "rollout_tokens_per_second": sampled / seconds}
+        uses = [rollout.tool_use for rollout in batch.rollouts]
+        self.latest = {**summary(frame), **tool_faults(uses), **batch.metrics()}
+        _warn_of_failures(batch.rollouts)
+        self.timings = {"rollout_seconds": seconds, "rollout_tokens_per_second": batch.sampled / seconds}
 
 
-def _warn_of_failures(rollouts: list[Scored]) -> None:
+def _components(rollout: Scored, usable: bool) -> dict[str, float] | None:
+    """What the rollout earned; None where it trains nothing."""
+    return dict(rollout.score.components) if usable and rollout.score is not None else None
+
+
+def _warn_of_failures(rollouts: Sequence[Scored]) -> None:
     """Say how many rollouts their environment failed, and why the first of them did."""
     errors = [error for rollout in rollouts if (error := rollout.trajectory.error)]
     if errors:

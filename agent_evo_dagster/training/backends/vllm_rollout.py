@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from agent_evo_dagster.training.environments.types import Episode
-from agent_evo_dagster.training.rollout.engine import Slot
 from agent_evo_dagster.training.rollout.render import ChatRenderer
+from agent_evo_dagster.training.rollout.slot import Slot, open_slots
 from agent_evo_dagster.training.rollout.turns import Turn, TurnRequest, next_request, take_turn
 from agent_evo_dagster.training.rollout.types import Limits, Sampling, Tick, Trajectory
 
@@ -31,7 +31,7 @@ def roll_out_turns(
     The first failure of the server ends all of them: rows of half a batch are none.
     """
     crowd = _Crowd(sample, renderer, sampling)
-    slots = [Slot(episode, renderer, limits) for episode in episodes]
+    slots = open_slots(episodes, renderer, limits)
     pool = ThreadPoolExecutor(min(concurrency, max(len(slots), 1)), thread_name_prefix="rollout")
     try:
         _await([pool.submit(crowd.attempt, slot, row) for row, slot in enumerate(slots)], crowd, tick)

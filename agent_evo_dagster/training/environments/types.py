@@ -1,11 +1,13 @@
 """The vocabulary of environments: tasks, replies, scores, and the seam to the rollout. No task of its own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Literal, Protocol
 
-from agent_evo_dagster.training.rollout.types import Limits
+from agent_evo_dagster.training.rollout.types import Count, Limits, Schema
+from agent_evo_dagster.training.tool_calls.types import JsonValue
 
 Split = Literal["train", "dev", "judge", "report"]
 
@@ -17,6 +19,7 @@ class Task:
     task_id: str
     question: str
     answer: str
+    extra: Mapping[str, JsonValue] = field(default_factory=dict, hash=False)  # what else the data set says
 
 
 @dataclass(frozen=True)
@@ -40,16 +43,36 @@ class Score:
         return sum(self.components.values())
 
 
+class ToolFault(StrEnum):
+    """Why a well-formed call was not done."""
+
+    BAD_ARGUMENTS = "bad_arguments"  # one is missing, or of another type
+    REFUSED = "refused"  # the tool says no to what it is asked for
+    TOOL_TIMEOUT = "tool_timeout"
+
+
 @dataclass(frozen=True)
 class ToolUse:
     """How often an episode used its tools, and how often that went wrong."""
 
     calls: int
     errors: int
+    faults: Mapping[str, int] = field(default_factory=dict, hash=False)  # errors by Fault or ToolFault
+    recovered: int = 0  # calls that were read in spite of a fault
 
 
 class Episode(Protocol):
     """One attempt at one task: the state that the rollout talks to."""
+
+    @property
+    def blocking(self) -> bool:
+        """Whether `opening` and `act` may take long: they then run on threads, beside each other."""
+        ...
+
+    @property
+    def schemas(self) -> Sequence[Schema]:
+        """Tools that the chat template is to list."""
+        ...
 
     @property
     def task(self) -> Task:
@@ -70,6 +93,41 @@ class Episode(Protocol):
 
     def tool_use(self) -> ToolUse:
         """Counts of tool calls so far."""
+        ...
+
+    def shortened(self, room: int, count: Count) -> list[dict[str, str]] | None:
+        """The conversation so far within `room` tokens, to go on from; None where it cannot be shortened."""
+        ...
+
+    def close(self) -> None:
+        """Let go of whatever the episode holds."""
+        ...
+
+
+class Brief:
+    """What episodes are that end soon: fast, without listed tools, without a memory, holding nothing."""
+
+    blocking = False
+    schemas: Sequence[Schema] = ()
+
+    def shortened(self, room: int, count: Count) -> list[dict[str, str]] | None:
+        """There is no memory."""
+        del room, count
+        return None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+class TaskSource(Protocol):
+    """Where tasks come from."""
+
+    def tasks(self, split: Split, count: int, seed: int) -> list[Task]:
+        """The first `count` tasks of the split's stream for `seed`; more of them extend the same stream."""
+        ...
+
+    def task(self, task_id: str) -> Task:
+        """The task with this id."""
         ...
 
 

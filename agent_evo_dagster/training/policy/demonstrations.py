@@ -5,9 +5,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from agent_evo_dagster.training.environments.arithmetic import CALCULATE, FINISH, ArithmeticEnvironment
+from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
 from agent_evo_dagster.training.environments.calculator import calculate
+from agent_evo_dagster.training.environments.math_calc import CALCULATE
 from agent_evo_dagster.training.environments.problems import expression_of
+from agent_evo_dagster.training.environments.tool_env import FINISH
 from agent_evo_dagster.training.environments.types import Task
 from agent_evo_dagster.training.rollout.render import ChatRenderer
 from agent_evo_dagster.training.tool_calls.hermes import HermesFormat

@@ -1,27 +1,41 @@
-"""Finished rollouts as rows, and their summary as metrics. Nothing is computed on tokens here."""
+"""Finished rollouts as scored rows. Nothing is computed on tokens here, and nothing is averaged."""
 
+import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from agent_evo_dagster.training.environments.types import Episode, Score
+from agent_evo_dagster.training.environments.types import Episode, Score, Task, ToolUse
 from agent_evo_dagster.training.rollout.render import ChatRenderer
+from agent_evo_dagster.training.rollout.taxonomy import failed
 from agent_evo_dagster.training.rollout.types import Trajectory
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA, Finish
 
 
 @dataclass(frozen=True)
 class Scored:
-    """A rollout with its episode; no score where the environment failed, which says nothing of the policy."""
+    """A rollout with its score; none where it failed, which says nothing of the policy."""
 
-    episode: Episode
+    task: Task
     trajectory: Trajectory
+    score: Score | None
+    tool_use: ToolUse
 
-    @property
-    def score(self) -> Score | None:
-        """Reward components, or None where the environment failed."""
-        return None if self.trajectory.finish is Finish.INFRA_ERROR else self.episode.score()
+
+def scored(episode: Episode, trajectory: Trajectory) -> Scored:
+    """Ask the episode for its score, once, and let it go. One that cannot score has failed as well."""
+    score, use = None, ToolUse(calls=0, errors=0)
+    try:
+        use = episode.tool_use()
+        if not failed(trajectory.finish):
+            score = episode.score()
+    except Exception as error:  # a broken reward is a row of its kind, never a crash of the batch
+        score = None
+        trajectory = replace(trajectory, finish=Finish.INFRA_ERROR, error=f"{type(error).__name__}: {error}")
+    with contextlib.suppress(Exception):  # what an environment cannot let go of changes no score
+        episode.close()
+    return Scored(episode.task, trajectory, score, use)
 
 
 @dataclass(frozen=True)
@@ -49,8 +63,7 @@ def rollout_frame(rollouts: Sequence[Scored], origin: Origin, renderer: ChatRend
 
 
 def _row(rollout: Scored, renderer: ChatRenderer) -> dict[str, object]:
-    trajectory, task, score = rollout.trajectory, rollout.episode.task, rollout.score
-    use = rollout.episode.tool_use()
+    trajectory, task, score, use = rollout.trajectory, rollout.task, rollout.score, rollout.tool_use
     return {
         "task_id": task.task_id,
         "prompt": task.question,
@@ -67,24 +80,3 @@ def _row(rollout: Scored, renderer: ChatRenderer) -> dict[str, object]:
         "tool_calls": use.calls,
         "tool_errors": use.errors,
     }
-
-
-def summary(frame: pl.DataFrame) -> dict[str, float | None]:
-    """Means over one batch of rollouts, under names of our own beside the trainer's."""
-    finishes = {f"rollout/finish_{finish}": _share(frame, finish) for finish in Finish}
-    return {
-        "rollout/accuracy": _mean(frame["correct"].cast(pl.Float64)),
-        "rollout/turns": _mean(frame["turns"]),
-        "rollout/tool_calls": _mean(frame["tool_calls"]),
-        "rollout/tool_errors": _mean(frame["tool_errors"]),
-        **finishes,
-    }
-
-
-def _share(frame: pl.DataFrame, finish: Finish) -> float:
-    return float((frame["finish"] == str(finish)).sum()) / frame.height
-
-
-def _mean(series: pl.Series) -> float | None:
-    value = series.mean()
-    return float(value) if isinstance(value, int | float) else None

@@ -1,17 +1,16 @@
 """Chat turns as token ids, by the tokenizer's own template. What was sampled is never encoded again."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_evo_dagster.errors import TrainingError
+from agent_evo_dagster.training.rollout.types import Schema
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 else:
     PreTrainedTokenizerBase = Any
-
-Schema = Mapping[str, object]  # of a tool, as chat templates take it
 
 _TURN = "ASSISTANT-TURN"  # stands for what was sampled, whose ids are known
 _DAY = "26 Jul 2024"  # told to templates that would ask the clock
@@ -38,11 +37,12 @@ class ChatRenderer:
     def prompt(self, messages: Sequence[dict[str, str]], tools: Sequence[Schema] = ()) -> tuple[int, ...]:
         """Ids of `messages` and of the opening of the assistant's turn; `tools` are listed by the template.
 
-        Control tokens in what a user says are broken up: the text of a task cannot end its own turn.
+        Control tokens in what users and tools say are broken up: a task cannot end its own turn.
         """
+        foreign = {"user": self._control, "tool": self._tags}
         safe = [
-            {**message, "content": _broken_up(message["content"], self._control)}
-            if message["role"] == "user"
+            {**message, "content": _broken_up(message["content"], foreign[message["role"]])}
+            if message["role"] in foreign
             else message
             for message in messages
         ]

@@ -19,11 +19,14 @@ class Sampler:
         import torch
 
         self._temperature = sampling.temperature
-        generator = torch.Generator().manual_seed(sampling.seed)
-        self._uniform = torch.rand(rows, positions, generator=generator, dtype=torch.float64)
+        self._positions = positions
+        self._generator = torch.Generator().manual_seed(sampling.seed)
+        self._uniform = torch.rand(rows, positions, generator=self._generator, dtype=torch.float64)
 
-    def choose(self, logits: "Tensor", rows: list[int], position: int) -> tuple[list[int], list[float]]:
-        """Token and log-probability for each of `rows`; `logits` is [len(rows), vocabulary]."""
+    def choose(
+        self, logits: "Tensor", rows: list[int], positions: list[int]
+    ) -> tuple[list[int], list[float]]:
+        """Token and log-probability for each of `rows`, at its position; `logits` is [rows, vocabulary]."""
         import torch
 
         if not self._temperature:
@@ -32,8 +35,18 @@ class Sampler:
         else:
             logprobs = torch.log_softmax(logits.float() / self._temperature, -1)
             reached = logprobs.double().exp().cumsum(-1)
-            wanted = self._uniform[rows, position].to(reached.device)[:, None] * reached[:, -1:]
+            wanted = self._numbers(rows, positions).to(reached.device)[:, None] * reached[:, -1:]
             # right=True: the first token whose cumulative probability exceeds the number,
             # which is never one of probability 0.
             tokens = torch.searchsorted(reached, wanted, right=True).clamp_(max=logits.shape[-1] - 1)
         return tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist()
+
+    def _numbers(self, rows: list[int], positions: list[int]) -> "Tensor":
+        """The uniform numbers at `positions`; more of them are drawn where a conversation was shortened."""
+        import torch
+
+        while max(positions) >= self._uniform.shape[1]:
+            shape = (self._uniform.shape[0], self._positions)
+            more = torch.rand(*shape, generator=self._generator, dtype=torch.float64)
+            self._uniform = torch.cat([self._uniform, more], dim=1)
+        return self._uniform[rows, positions]

@@ -6,7 +6,7 @@ Limits, masks and the environment are the slot's: the same as where tokens are d
 from dataclasses import dataclass
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.training.rollout.engine import Slot
+from agent_evo_dagster.training.rollout.slot import Slot
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def next_request(slot: Slot, turn: int) -> TurnRequest:
 
 
 def take_turn(slot: Slot, request: TurnRequest, turn: Turn, end_of_turn: int) -> None:
-    """Feed a sampled turn to the slot, then whatever its environment answers.
+    """Feed a sampled turn to the slot, then wait for whatever its environment answers.
 
     Raises:
         TrainingError: the turn is not what was asked for, so that it could not be trained on.
@@ -40,8 +40,7 @@ def take_turn(slot: Slot, request: TurnRequest, turn: Turn, end_of_turn: int) ->
     _check(request, turn, end_of_turn)
     for token, logprob in zip(turn.ids, turn.logprobs, strict=True):
         slot.feed(token, logprob)
-    while slot.finish is None and slot.forcing:
-        slot.feed(end_of_turn, 0.0)  # the slot takes the forced token instead
+    slot.resume()
 
 
 def _check(request: TurnRequest, turn: Turn, end_of_turn: int) -> None:

@@ -1,11 +1,13 @@
 """The vocabulary of rollouts: limits, sampling, and what one rollout was. No model, no text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from agent_evo_dagster.training.types import Finish
 
 Tick = Callable[[], None]  # called at every decoding step: a sign of life
+Count = Callable[[Sequence[dict[str, str]]], int]  # tokens of chat messages, the next turn's opening included
+Schema = Mapping[str, object]  # of a tool, as chat templates take it
 
 
 @dataclass(frozen=True)
@@ -15,6 +17,9 @@ class Limits:
     max_turns: int  # assistant turns
     max_new_tokens: int  # sampled tokens in a turn
     max_completion_length: int  # tokens of all turns and tool results
+    context_length: int | None = None  # tokens that the policy sees at once, prompt included
+    turn_seconds: float | None = None  # for the environment's answer to one turn, where it may take long
+    rollout_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,9 @@ class Trajectory:
     finish: Finish
     turns: int
     error: str | None = None  # what the environment raised, where finish is infra_error
+    shortened: int = 0  # how often memory took the place of the conversation; tokens are those since the last
+    sampled_before: int = 0  # tokens sampled until then: in no row, and trained on by nobody
+    faithful: bool = True  # the ids are those that the policy was fed, one by one
 
     @property
     def completion_ids(self) -> list[int]:

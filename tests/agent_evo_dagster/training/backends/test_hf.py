@@ -105,7 +105,7 @@ def test_a_group_with_one_usable_row_trains_nothing_and_gives_no_nan(policy, env
         if count % TINY.num_generations:
             episode.act = lambda text: 1 / 0
 
-    config = TINY.model_copy(update={"max_steps": 1})
+    config = TINY.model_copy(update={"max_steps": 1, "refills": 0})
     after, watch, trained = run(config, Changed(environment, break_all_but_the_first))
     assert trained.rollouts["finish"].to_list().count("infra_error") == 6
     assert watch.steps[0]["grad_norm"] == 0

@@ -54,7 +54,7 @@ def test_a_malformed_call_goes_back_as_the_tools_result_and_costs(episode):
     episode.act(call("calculate", expression="27+45"))
     episode.act(call("finish", response="72"))
     assert episode.score().reward == pytest.approx(0.8 + 0.1 + 0.08 - 0.03)
-    assert episode.tool_use() == ToolUse(calls=2, errors=1)
+    assert episode.tool_use() == ToolUse(2, 1, {"malformed": 1})
 
 
 @pytest.mark.parametrize("arguments", [{}, {"expression": None}, {"expression": [1]}, {"expression": True}])
@@ -69,7 +69,7 @@ def test_a_refused_expression_is_an_error_of_the_tool_and_not_of_the_protocol(ep
     )
     assert episode.score().components["malformed"] == 0
     assert episode.score().components["tool_used"] == 0
-    assert episode.tool_use() == ToolUse(calls=1, errors=1)
+    assert episode.tool_use() == ToolUse(1, 1, {"refused": 1})
 
 
 def test_parallel_calls_are_answered_in_order_and_finish_ends_the_turn(episode):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from agent_evo_dagster.training.environments.types import Reply
+from agent_evo_dagster.training.environments.types import Brief, Reply
 from agent_evo_dagster.training.rollout.engine import roll_out
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
 from agent_evo_dagster.training.types import Finish
@@ -134,7 +134,7 @@ def test_a_rollout_does_not_depend_on_those_beside_it(policy, renderer, environm
     assert [rollout.completion_ids for rollout in many[:5]] == [rollout.completion_ids for rollout in few]
 
 
-class Spy:
+class Spy(Brief):
     """An episode that counts its turns, answers with a fixed result, and breaks when told to."""
 
     def __init__(self, inner, result="7", breaks=False):

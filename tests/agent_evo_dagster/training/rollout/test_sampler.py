@@ -8,7 +8,7 @@ pytestmark = pytest.mark.usefixtures("torch")
 
 def test_greedy_takes_the_most_likely_and_gives_its_log_probability(torch):
     logits = torch.tensor([[0.0, 2.0, 1.0], [3.0, 0.0, 0.0]])
-    tokens, logprobs = Sampler(Sampling(0.0, 0), 2, 4).choose(logits, [0, 1], 0)
+    tokens, logprobs = Sampler(Sampling(0.0, 0), 2, 4).choose(logits, [0, 1], [0, 0])
     assert tokens == [1, 0]
     assert logprobs == pytest.approx(torch.log_softmax(logits, -1)[[0, 1], [1, 0]].tolist())
 
@@ -16,7 +16,7 @@ def test_greedy_takes_the_most_likely_and_gives_its_log_probability(torch):
 def test_shares_of_samples_are_the_probabilities(torch):
     rows = 20_000
     logits = torch.log(torch.tensor([0.5, 0.3, 0.2, 0.0])).expand(rows, 4)
-    tokens, _ = Sampler(Sampling(1.0, 0), rows, 1).choose(logits, list(range(rows)), 0)
+    tokens, _ = Sampler(Sampling(1.0, 0), rows, 1).choose(logits, list(range(rows)), [0] * rows)
     shares = torch.bincount(torch.tensor(tokens), minlength=4) / rows
     assert shares.tolist() == pytest.approx([0.5, 0.3, 0.2, 0.0], abs=0.015)
     assert 3 not in tokens
@@ -24,16 +24,16 @@ def test_shares_of_samples_are_the_probabilities(torch):
 
 def test_temperature_shapes_both_the_choice_and_its_log_probability(torch):
     logits = torch.tensor([[0.0, 1.0]])
-    _, (cold,) = Sampler(Sampling(0.5, 0), 1, 1).choose(logits, [0], 0)
+    _, (cold,) = Sampler(Sampling(0.5, 0), 1, 1).choose(logits, [0], [0])
     assert any(cold == pytest.approx(value) for value in torch.log_softmax(logits / 0.5, -1)[0].tolist())
 
 
 def test_a_row_draws_the_same_whoever_is_beside_it(torch):
     logits = torch.randn(8, 50, generator=torch.Generator().manual_seed(0))
     sampler = Sampler(Sampling(1.0, 7), 8, 3)
-    everyone, _ = sampler.choose(logits, list(range(8)), 2)
-    some, _ = sampler.choose(logits[[1, 5]], [1, 5], 2)
-    fewer, _ = Sampler(Sampling(1.0, 7), 4, 3).choose(logits[:4], [0, 1, 2, 3], 2)
+    everyone, _ = sampler.choose(logits, list(range(8)), [2] * 8)
+    some, _ = sampler.choose(logits[[1, 5]], [1, 5], [2, 2])
+    fewer, _ = Sampler(Sampling(1.0, 7), 4, 3).choose(logits[:4], [0, 1, 2, 3], [2] * 4)
     assert some == [everyone[1], everyone[5]]
     assert fewer == everyone[:4]
 

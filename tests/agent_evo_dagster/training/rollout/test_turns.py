@@ -1,8 +1,9 @@
 import pytest
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.training.environments.types import Reply, Score, Task, ToolUse, components
-from agent_evo_dagster.training.rollout.engine import Slot, roll_out
+from agent_evo_dagster.training.environments.types import Brief, Reply, Score, Task, ToolUse, components
+from agent_evo_dagster.training.rollout.engine import roll_out
+from agent_evo_dagster.training.rollout.slot import Slot
 from agent_evo_dagster.training.rollout.turns import Turn, TurnRequest, next_request, take_turn
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
 from agent_evo_dagster.training.types import Finish
@@ -10,7 +11,7 @@ from agent_evo_dagster.training.types import Finish
 LIMITS = Limits(max_turns=3, max_new_tokens=40, max_completion_length=96)
 
 
-class Echo:
+class Echo(Brief):
     """Answers every turn with the same result, and never ends by itself."""
 
     task = Task("t", "2+2", "4")
