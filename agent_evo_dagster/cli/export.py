@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import polars as pl
 import typer
@@ -68,9 +68,20 @@ def documents_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> dict[str, dict
     found = {}
     for trajectory in to_atif(steps, usage, agent=POLICY, version="unknown"):
         document = trajectory.model_dump(mode="json", exclude_none=True)
-        score = scores[str(trajectory.session_id)]
-        found[str(trajectory.session_id)] = {**document, "extra": {**document.get("extra", {}), **score}}
+        for step in document["steps"]:
+            _tell_plainly(step)
+        found[str(trajectory.session_id)] = {**document, "extra": scores[str(trajectory.session_id)]}
     return found
+
+
+def _tell_plainly(step: dict[str, Any]) -> None:
+    """Rollouts have no clock, and their tools answer with text or not at all."""
+    step.pop("timestamp", None)
+    results = step.get("observation", {}).get("results", [])
+    for result in results:
+        result["content"] = json.loads(result["content"])["content"]
+    if any(result["content"] is None for result in results):
+        del step["observation"]
 
 
 def _version(events: pl.DataFrame) -> str:

@@ -70,14 +70,18 @@ class _Rollout:
                 waiting.append(self._call(part["call"]))
                 yield waiting[-1]
             elif waiting:
-                begun = waiting.pop(0)
-                yield self._event("PostToolUse")._replace(
-                    tool_name=begun.tool_name,
-                    tool_use_id=begun.tool_use_id,
-                    tool_input=begun.tool_input,
-                    tool_response=dump({"content": part["result"], "outcome_told": False}),
-                )
+                yield self._end(waiting.pop(0), part["result"])
         yield from self._words(text[end:])
+        for begun in waiting:  # such as the one that ends the rollout: nobody broke it off
+            yield self._end(begun, None)
+
+    def _end(self, begun: Event, result: str | None) -> Event:
+        return self._event("PostToolUse")._replace(
+            tool_name=begun.tool_name,
+            tool_use_id=begun.tool_use_id,
+            tool_input=begun.tool_input,
+            tool_response=dump({"content": result, "outcome_told": False}),
+        )
 
     def _words(self, text: str) -> Iterator[Event]:
         words = _CONTROL.sub("", text).strip()

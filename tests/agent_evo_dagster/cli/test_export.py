@@ -59,6 +59,8 @@ def test_the_rollouts_of_a_round_are_exported_with_their_scores(
     assert [step.message for step in first.steps][:2] == ["1+2?", "I add."]
     (called,) = first.steps[2].tool_calls or ()
     assert (called.function_name, called.arguments) == ("calculate", {"expression": "1+2"})
+    assert first.steps[2].observation is not None and first.steps[2].observation.results[0].content == "3"
+    assert {step.timestamp for step in first.steps} == {None}
     assert first.extra is not None and second.extra is not None
     assert (first.extra["reward"], first.extra["finish"], second.extra["reward"]) == (1.0, "stop", None)
     assert CliRunner().invoke(app, ["import", str(tmp_path / "out")]).exit_code == 0

@@ -48,6 +48,12 @@ def test_a_rollout_is_a_session_with_its_calls() -> None:
     assert calls.select("tool_input", "outcome").rows() == [('{"expression":"1+2"}', "unknown")]
 
 
+def test_a_call_that_ends_the_rollout_was_not_broken_off() -> None:
+    text = '<tool_call>{"name": "finish", "arguments": {"response": "3"}}</tool_call>'
+    calls = build_trajectories(events_of_rollouts(_rollouts(text), run="r")).filter(kind="tool_call")
+    assert calls.select("tool_name", "outcome").rows() == [("finish", "unknown")]
+
+
 def test_a_call_that_cannot_be_read_stays_text() -> None:
     events = events_of_rollouts(_rollouts("<tool_call>{not json}</tool_call>"), run="r")
     assert events.filter(kind="PreToolUse")["tool_input"].to_list() == ['"{not json}"']
