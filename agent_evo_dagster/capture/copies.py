@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from agent_evo_dagster.capture.fields import parse
+from agent_evo_dagster.capture.fields import dump, parse
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.read import contained
-from agent_evo_dagster.capture.sources.transcripts import FOLDER, target_of
+from agent_evo_dagster.capture.sources.transcripts import FOLDER, TYPE_NOTE, target_of
 from agent_evo_dagster.capture.spool_names import HOOKS
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.files import write_atomic
 
 MOST_BYTES = 1 << 30  # of one transcript; a longer one is left where it is
+_MOST_OF_NOTE = 64 << 10  # bytes of what the client notes of a subagent
 DELETED_AFTER = timedelta(days=30)  # by the client
 WARN_AFTER = timedelta(days=20)
 
@@ -62,6 +63,7 @@ def keep(source: Path, spool: Path, target: str) -> Copied:
     status = source.stat()
     if status.st_size > MOST_BYTES:
         return Copied(target, b"", 0, f"has {status.st_size} bytes; at most {MOST_BYTES} are taken")
+    _keep_type(source, path)
     data = source.read_bytes()
     present = path.read_bytes() if path.exists() else b""
     if present and present.startswith(data):
@@ -71,6 +73,24 @@ def keep(source: Path, spool: Path, target: str) -> Copied:
     write_atomic(path, data, mode=0o600)  # not redacted yet
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     return Copied(target, data[len(present) :], present.count(b"\n"))
+
+
+def _keep_type(source: Path, copy: Path) -> None:
+    """Keep beside a subagent's transcript the type that the client notes beside its own.
+
+    The client writes its note anew as the agent goes on; what is kept is one line that never changes.
+    """
+    note, kept = source.with_name(f"{source.stem}.meta.json"), copy.with_name(f"{copy.stem}{TYPE_NOTE}")
+    if not source.stem.startswith("agent-") or kept.exists() or not _is_regular(note):
+        return
+    try:
+        told = parse(note.read_bytes()) if note.stat().st_size <= _MOST_OF_NOTE else None
+    except ValueError:
+        return
+    name = told.get("agentType") if isinstance(told, dict) else None
+    if isinstance(name, str):
+        line = {"type": "agent-type", "agentId": source.stem.removeprefix("agent-"), "agentType": name}
+        write_atomic(kept, f"{dump(line)}\n".encode(), mode=0o600)
 
 
 def _is_kept(source: Path, copy: Path) -> bool:
@@ -83,8 +103,12 @@ def _is_kept(source: Path, copy: Path) -> bool:
 
 def is_transcript(path: Path) -> bool:
     """Whether this is a regular *.jsonl file, itself and not by a link."""
+    return path.suffix == ".jsonl" and _is_regular(path)
+
+
+def _is_regular(path: Path) -> bool:
     try:
-        return path.suffix == ".jsonl" and stat.S_ISREG(path.lstat().st_mode)
+        return stat.S_ISREG(path.lstat().st_mode)
     except (OSError, ValueError):
         return False
 

@@ -28,6 +28,7 @@ from agent_evo_dagster.capture.types import QUARANTINE_SCHEMA, Event, FileSlice
 from agent_evo_dagster.capture.usage import UsageBook
 
 FOLDER = "transcripts"
+TYPE_NOTE = ".meta.jsonl"  # ends the name of the file that holds a subagent's type, beside its transcript
 
 
 class Transcripts:
@@ -70,6 +71,7 @@ class _Reader:
     totals: ClientTotals = field(default_factory=ClientTotals)
     calls: KnownCalls = field(default_factory=KnownCalls)
     seen: set[str] = field(default_factory=set)
+    types: dict[tuple[str, str], str] = field(default_factory=dict)  # of subagents: folder of the session, id
     lines: int = 0
 
     def take(self, part: FileSlice, lines: Sequence[Line]) -> None:
@@ -100,9 +102,23 @@ class _Reader:
         else:
             self.events += made
             self.seen.add(made[0].event_id)
-        if isinstance(redacted, dict):
+        if file.endswith(TYPE_NOTE):
+            self._take_type(stem, redacted)
+        elif isinstance(redacted, dict):
             self.usage.take(redacted, stem)
             self.totals.take(redacted, stem)
+
+    def _take_type(self, stem: str, note: object) -> None:
+        told = note if isinstance(note, dict) else {}
+        agent, name = told.get("agentId"), told.get("agentType")
+        if isinstance(agent, str) and isinstance(name, str):
+            self.types[stem, agent] = name
+
+    def _typed(self, event: Event) -> Event:
+        """The event with the type of its agent, where the client noted one."""
+        stem = PurePosixPath(event.source_file).parts[1]
+        name = self.types.get((stem, event.agent_id or ""))
+        return event if name is None else event._replace(agent_type=name)
 
     def _set_aside(self, file: str, line: Line, reason: str) -> None:
         self.quarantine.append(quarantine_row(file, line, reason, self.key))
@@ -113,4 +129,5 @@ class _Reader:
         passed = dict(sorted(self.passed.items()))
         usage = self.usage.frame()
         totals = self.totals.frame(usage)
-        return Reading(event_frame(self.events), quarantine, self.lines, passed, usage, totals)
+        events = [self._typed(event) for event in self.events] if self.types else self.events
+        return Reading(event_frame(events), quarantine, self.lines, passed, usage, totals)

@@ -54,6 +54,41 @@ def test_the_transcript_that_a_record_names_is_copied_with_its_subagents(tmp_pat
     assert (tmp_path / "spool" / COPY).stat().st_mode & 0o777 == 0o600
 
 
+def test_the_type_that_the_client_notes_of_a_subagent_is_kept_and_read(tmp_path: Path) -> None:
+    path, spool = _client(tmp_path, prompt("go")), tmp_path / "spool"
+    put(path.with_suffix(""), "subagents/agent-a1.jsonl", prompt("sub", agentId="a1"))
+    put(path.with_suffix(""), "subagents/agent-a1.meta.json", b'{"agentType": "Explore", "spawnDepth": 1}')
+    captured = _hooks(spool, path)
+    copy_transcripts(spool, captured)
+    events = gathered(spool, _told(spool, captured, [])).events
+    types = events.filter(kind="UserPromptSubmit", source="transcript")
+    assert dict(types.select("agent_id", "agent_type").iter_rows()) == {None: None, "a1": "Explore"}
+    # the client writes its note anew while the agent runs: what a round froze stays as it is
+    frozen = sorted(spool.rglob("*.meta.jsonl"))[0].read_bytes()
+    put(path.with_suffix(""), "subagents/agent-a1.meta.json", b'{"agentType": "Explore", "finished": true}')
+    put(path.with_suffix(""), "subagents/agent-a1.jsonl", prompt("sub", agentId="a1") + prompt("more"))
+    copy_transcripts(spool, captured)
+    assert sorted(spool.rglob("*.meta.jsonl"))[0].read_bytes() == frozen
+
+
+@pytest.mark.parametrize("note", [b"", b"[]", b'{"agentType": 5}', b'{"agentType": "a', b" " * (65 << 10)])
+def test_a_note_that_tells_no_type_is_left(tmp_path: Path, note: bytes) -> None:
+    source = tmp_path / "agent-a1.jsonl"
+    source.write_bytes(prompt("sub", agentId="a1"))
+    source.with_suffix(".meta.json").write_bytes(note)
+    assert keep(source, tmp_path / "spool", "transcripts/s/subagents/agent-a1.jsonl").problem is None
+    assert [path.name for path in (tmp_path / "spool").rglob("*.jsonl")] == ["agent-a1.jsonl"]
+
+
+def test_a_note_behind_a_link_is_left(tmp_path: Path) -> None:
+    source, secret = tmp_path / "agent-a1.jsonl", tmp_path / "secret"
+    source.write_bytes(prompt("sub", agentId="a1"))
+    secret.write_bytes(b'{"agentType": "told"}')
+    source.with_suffix(".meta.json").symlink_to(secret)
+    keep(source, tmp_path / "spool", "transcripts/s/subagents/agent-a1.jsonl")
+    assert not list((tmp_path / "spool").rglob("*.meta.jsonl"))
+
+
 def test_no_other_file_is_followed(tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     secret = _client(tmp_path, b"secret\n", session="other")
@@ -128,9 +163,10 @@ def test_a_transcripts_folder_is_imported_and_again_adds_what_is_new(
 ) -> None:
     report = import_sessions(shared("claude_code") / "transcripts", tmp_path)
     assert (report.files, len(report.sessions), report.added_lines) == (8, 6, 382)
-    assert sorted(path.parent.name for path in tmp_path.rglob("agent-*.jsonl")) == ["subagents"] * 2
+    copied = sorted(path.parent.name for path in tmp_path.rglob("agent-*.jsonl"))
+    assert copied == ["subagents"] * 4  # two, and the type of each
     assert import_sessions(shared("claude_code") / "transcripts", tmp_path).added_lines == 0
-    assert gathered(tmp_path, _told(tmp_path, [], [])).lines == 382
+    assert gathered(tmp_path, _told(tmp_path, [], [])).lines == 382 + 2
 
 
 def test_hooks_and_transcripts_of_one_folder_are_imported_together(
