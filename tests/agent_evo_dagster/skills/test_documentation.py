@@ -12,6 +12,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.manifest import Manifest
 from agent_evo_dagster.skills.packages.registry import read_registry
 from agent_evo_dagster.skills.validation import validate
+from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 
 PAGE = Path(__file__).parents[3] / "docs" / "skill-bank.md"
 
@@ -41,3 +42,8 @@ def test_every_command_of_the_page_runs_in_an_empty_folder(tmp_path: Path) -> No
 def test_the_page_names_every_field_of_a_manifest() -> None:
     page = PAGE.read_text()
     assert [name for name in Manifest.model_fields if name != "base" and f"| `{name}` |" not in page] == []
+
+
+def test_the_page_names_every_shipped_skill() -> None:
+    page = PAGE.read_text()
+    assert [ref.name for ref in SkillBank.open(DEFAULT_BANK).skills() if f"`{ref.name}`" not in page] == []
