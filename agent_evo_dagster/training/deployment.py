@@ -7,6 +7,10 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.training.ascend_settings import AscendSettings
+from agent_evo_dagster.training.backends.mindspeed_settings import MindSpeedSettings
+from agent_evo_dagster.training.backends.ray_settings import RaySettings
+from agent_evo_dagster.training.backends.verl_settings import VerlSettings
 from agent_evo_dagster.training.backends.vllm_settings import VllmSettings
 
 
@@ -18,7 +22,14 @@ class Deployment(BaseModel):
     inference: Literal["local", "vllm"] = Field(
         "local", description="Who samples in evaluations and in rollouts of the backend hf."
     )
+    python: dict[Literal["hf", "verl", "mindspeed_rl"], Path] = Field(
+        {}, description="Python of each backend's own environment; AGENT_EVO_TRAINER_PYTHON for the others."
+    )
     vllm: VllmSettings = VllmSettings()
+    verl: VerlSettings = VerlSettings()
+    mindspeed_rl: MindSpeedSettings = MindSpeedSettings()
+    ray: RaySettings = RaySettings()
+    ascend: AscendSettings = AscendSettings()
 
 
 def read_deployment(path: Path) -> Deployment:

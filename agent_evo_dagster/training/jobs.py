@@ -1,6 +1,7 @@
 """The jobs of a worker: train, evaluate, probe. Each reads a request and writes below its run folder."""
 
 import json
+import shutil
 from contextlib import closing
 from pathlib import Path
 
@@ -8,7 +9,9 @@ import polars as pl
 
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.files import sha256_bytes, sha256_tree
+from agent_evo_dagster.training.backends.capabilities import refuse_unsupported
 from agent_evo_dagster.training.backends.hf import train
+from agent_evo_dagster.training.elsewhere import Beside, train_elsewhere
 from agent_evo_dagster.training.engine_choice import evaluation_engines, training_engine
 from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
 from agent_evo_dagster.training.environments.types import Environment
@@ -43,6 +46,8 @@ def check(request: WorkerRequest) -> None:
             "lora_rank is above 0 and inference is vllm: a server cannot follow adapters while they are "
             "trained. Set inference to local, or lora_rank to 0."
         )
+    for config in (request.config, *([request.probe.candidate] if request.probe else [])):
+        refuse_unsupported(config)
     require_checkpoint(request.init_checkpoint)
     if request.checkpoint is not None:
         require_checkpoint(request.checkpoint)
@@ -64,6 +69,8 @@ def _environment() -> Environment:
 
 
 def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
+    if request.config.backend != "hf":
+        return _train_elsewhere(request, reporter)
     reporter.phase("load")
     policy = load_trainable(request.init_checkpoint, request.config)
     states = States(request.run_dir, identity(request, policy.sha256))
@@ -77,6 +84,14 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     states.clear()
     place = placement(request.config)
     return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early, place)
+
+
+def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
+    reporter.phase(f"train with {request.config.backend}")
+    trained = train_elsewhere(request, request.run_dir, reporter)
+    write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
+    saved = sha256_tree(trained.checkpoint)
+    return Outcome(trained.steps, _sha256(request.init_checkpoint), saved, trained.stopped_early)
 
 
 def identity(request: WorkerRequest, init_sha256: str) -> str:
@@ -110,12 +125,29 @@ def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, repor
 
 def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter) -> pl.DataFrame:
     """Train one arm and evaluate it."""
+    if request.config.backend != "hf":
+        return _arm_elsewhere(request, spec, name, reporter)
     config, environment = request.config, _environment()
     policy = load_trainable(request.init_checkpoint, config)
     with training_engine(request, policy, reporter.tick) as engine:
         trained = train(policy, config, environment, Unfiled(reporter), engine)
         engine.update(trained.model)
         return evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
+
+
+def _arm_elsewhere(
+    request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter
+) -> pl.DataFrame:
+    folder, seed = request.run_dir / "arm", request.config.seed
+    shutil.rmtree(folder, ignore_errors=True)
+    trained = train_elsewhere(request, folder, Beside(folder, reporter))
+    with closing(evaluation_engines(request, [trained.checkpoint], reporter.tick)) as engines:
+        frames = [
+            evaluate(engine, _environment(), spec, name=name, seed=seed, tick=reporter.tick)
+            for engine in engines
+        ]
+    shutil.rmtree(folder)
+    return pl.concat(frames)
 
 
 def _sha256(folder: Path | None) -> str:
