@@ -162,12 +162,17 @@ def install(
     package: _Chosen = None,
     dry_run: _DryRun = False,
     bank: Bank = None,
+    as_json: Json = False,
 ) -> None:
     """Write the skills of the package that a new task takes, or of another, into a project."""
     held = opened(bank)
     registry = read_registry(held.path)
     found = select_package(registry, domain=domain, asked=package)
     written = install_package(require_whole(held.path, registry, found), folder, dry_run=dry_run)
+    if as_json:
+        paths = [str(path) for path in written]
+        typer.echo(json.dumps({"package": str(found), "written": paths, "dry_run": dry_run}))
+        return
     for path in written:
         typer.echo(f"{'would write' if dry_run else 'wrote'} {path}")
     typer.echo(f"{len(written)} files of {found}" if written else f"{folder} has the skills of {found}")

@@ -20,6 +20,7 @@ from agent_evo_dagster.rounds.packaging import freeze_round
 from agent_evo_dagster.rounds.reproduction import Reproduction
 from agent_evo_dagster.rounds.reproduction import reproduce as train_again
 from agent_evo_dagster.rounds.verification import TaskPackage, Verified, verify_task
+from agent_evo_dagster.settings import read_settings
 from agent_evo_dagster.skills.packages.frozen import INDEX
 from agent_evo_dagster.skills.packages.ids import Kind, PackageId, parse_id
 from agent_evo_dagster.skills.packages.registry import read_registry
@@ -107,7 +108,7 @@ def reproduce(
 ) -> None:
     """Train again from the package alone, and compare checkpoint, metrics and rollouts byte for byte."""
     _, path = _located(bank, package)
-    python = current_settings().trainer_python
+    python = read_settings().trainer_python  # no home is needed: a copied package is enough
     if into is not None:
         done = train_again(path, into.absolute(), python=python)
     else:

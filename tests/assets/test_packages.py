@@ -192,6 +192,28 @@ def test_a_finished_round_is_frozen_again_under_a_name_of_its_own(graph: Graph) 
         freeze_round(bank, finished_round(graph.settings, "round-0002"), name="mine")
 
 
+def test_a_patch_that_a_round_found_judged_and_adopted_is_evidence_for_a_promotion(graph: Graph) -> None:
+    (patch,) = graph.bank.active()
+    options = ("--by", "Ada", "--reason", "a test")
+    packages = ("skills", "packages")
+    for words in (
+        ("freeze", "stable", "v1"),
+        ("freeze", "experimental", "v1", "--domain", "arithmetic"),
+        ("promote", "experimental/arithmetic/v1"),
+    ):
+        assert command(graph, *packages, *words, *options).exit_code == 0
+    review = json.loads(command(graph, *packages, "review", "vertical/arithmetic/v1", "--json").output)
+    (row,) = review["patches"]
+    assert (row["patch"], row["round"], row["gate"], row["decision"], row["by"]) == (
+        patch,
+        "round-0001",
+        "accept",
+        "approve",
+        "policy:auto",
+    )
+    assert check_packages(graph.settings.bank_path).problems == ()
+
+
 def command(graph: Graph, *arguments: str) -> Result:
     environment = {"AGENT_EVO_HOME": str(graph.settings.root), "COLUMNS": "200"}
     return CliRunner().invoke(app, arguments, env=environment)

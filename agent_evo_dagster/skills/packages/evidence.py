@@ -70,9 +70,8 @@ def evidence_of(patches: Sequence[Patch], ledger: Ledger) -> tuple[PatchEvidence
     Raises:
         DecisionError: the ledger is not whole.
     """
-    rolled_back = {patch.id: found for patch in patches if (found := ledger.rollback(patch.id))}
-    record = _Record(ledger.verdicts(), rolled_back)
-    return tuple(_evidence(patch, record) for patch in patches)
+    held = _read(ledger)
+    return tuple(_evidence(patch, held) for patch in patches)
 
 
 def review_promotion(
@@ -114,6 +113,20 @@ def review_release(bank: SkillBank, compiled: Sequence[CompiledSkill], ledger: L
         if item.round is not None and item.decision != "approve"
     ]
     return Review(evidence, (), tuple(missing))
+
+
+def _read(ledger: Ledger) -> _Record:
+    """What the ledger says of patches; a rollback that put a patch back ends the one before."""
+    verdicts: dict[str, DecisionRecord] = {}
+    rolled_back: dict[str, RollbackRecord] = {}
+    for record in ledger.records():
+        if isinstance(record, DecisionRecord):
+            verdicts[record.patch_id] = record
+        elif isinstance(record, RollbackRecord):
+            rolled_back.update(dict.fromkeys(record.removed, record))
+            for name in record.restored:
+                rolled_back.pop(name, None)
+    return _Record(verdicts, rolled_back)
 
 
 def _evidence(patch: Patch, record: _Record) -> PatchEvidence:

@@ -11,9 +11,10 @@ from typer.testing import CliRunner, Result
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.cli.package_requests import decider
 from agent_evo_dagster.errors import DecisionError, RoundError, SkillBankError
+from agent_evo_dagster.rounds.archive import parse_rounds
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.packages.registry import read_registry
-from tests.agent_evo_dagster.skills.banks import bank_at
+from tests.agent_evo_dagster.skills.banks import bank_at, put
 from tests.agent_evo_dagster.skills.packages.lives import MORE, adopted, decided, freeze, proved
 
 ROOT = Path(__file__).parents[3]
@@ -130,6 +131,7 @@ def test_every_command_prints_one_document(bank: SkillBank) -> None:
     assert document("list")["current"] == {"stable": "stable/v1"}
     assert document("select")["package"] == "stable/v1"
     assert document("use", "stable/v1", *ADA)["switch"] is None
+    assert document("install", str(bank.project / "x"), "--dry-run")["package"] == "stable/v1"
     assert document("rollback", "stable", *ADA)["dry_run"] is False
     assert document("validate")["problems"] == []
     assert document("smoke-test", TRIED)["packages"] == {TRIED: []}
@@ -234,22 +236,16 @@ def test_an_account_without_a_name_must_give_one(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("text", ["", "a", "1-", "3-1", "1,,2", "0", "1-99999999", "-1"])
 def test_rounds_are_numbers_or_a_range(text: str) -> None:
-    from agent_evo_dagster.rounds.archive import parse_rounds
-
     with pytest.raises(RoundError):
         parse_rounds(text)
 
 
 def test_rounds_are_put_in_order_once() -> None:
-    from agent_evo_dagster.rounds.archive import parse_rounds
-
     assert parse_rounds("10,9,9") == ["round-0009", "round-0010"]
     assert parse_rounds("9-10") == ["round-0009", "round-0010"]
 
 
 def test_a_decision_that_comes_later_is_seen_by_the_next_review(bank: SkillBank) -> None:
-    from tests.agent_evo_dagster.skills.banks import put
-
     freeze(bank, "stable/v1")
     freeze(put(bank, MORE), TRIED)
     assert run(bank, "review", TRIED).exit_code == 1

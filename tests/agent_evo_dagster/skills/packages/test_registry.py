@@ -14,7 +14,7 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.records import PackageRecord
 from agent_evo_dagster.skills.bank import SkillBank
-from agent_evo_dagster.skills.packages.check import check_packages
+from agent_evo_dagster.skills.packages.check import Checked, check_packages
 from agent_evo_dagster.skills.packages.ids import Kind, PackageId, parse_id
 from agent_evo_dagster.skills.packages.registry import (
     Registry,
@@ -28,6 +28,7 @@ from agent_evo_dagster.skills.packages.use import Mover, roll_back, select, use
 from tests.agent_evo_dagster.skills.banks import bank_at
 from tests.agent_evo_dagster.skills.packages.lives import AT, freeze, proved
 
+ROOT = Path(__file__).parents[4]
 BOB = Mover("Bob", "for a test", AT)
 NAMES = ["stable/v1", "stable/v2", "vertical/maths/v1", "vertical/law/v1", "experimental/law/v1"]
 
@@ -219,6 +220,33 @@ def test_switches_of_processes_at_the_same_time_leave_one_record(bank: SkillBank
     assert len(registry.history) == 2 + 30
     assert check_packages(bank.path).problems == ()
     assert registry.current == {"stable": "stable/v2"}  # thirty times there and back
+
+
+def test_processes_that_freeze_at_the_same_time_leave_one_package_of_a_name_and_every_other(
+    bank: SkillBank,
+) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from agent_evo_dagster.errors import SkillBankError\n"
+        "from agent_evo_dagster.skills.bank import SkillBank\n"
+        "from tests.agent_evo_dagster.skills.packages.lives import freeze\n"
+        "for name in ('same', sys.argv[2], 'again'):\n"
+        "    try:\n"
+        "        freeze(SkillBank.open(Path(sys.argv[1])), f'stable/{name}')\n"
+        "        print(name)\n"
+        "    except SkillBankError as error:\n"
+        "        assert 'exists' in str(error), error\n"
+    )
+    command = [sys.executable, "-c", code, str(bank.path)]
+    running = [
+        subprocess.Popen([*command, who], cwd=ROOT, stdout=subprocess.PIPE, text=True) for who in "abc"
+    ]
+    made = sorted(word for process in running for word in process.communicate()[0].split())
+    assert made == ["a", "again", "b", "c", "same"]
+    registry = read_registry(bank.path)
+    assert len(registry.packages) == len(registry.history) == 5
+    assert check_packages(bank.path) == Checked(5, (), ())
+    assert [path.name for path in (bank.path / "packages").rglob(".staging-*")] == []
 
 
 def test_the_last_word_of_the_registry_is_valid_by_its_own_rules() -> None:

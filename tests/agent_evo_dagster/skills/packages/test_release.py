@@ -11,7 +11,7 @@ from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.packages.frozen import verify_package
 from agent_evo_dagster.skills.packages.ids import parse_id
 from agent_evo_dagster.skills.packages.registry import read_registry
-from agent_evo_dagster.skills.packages.release import plan
+from agent_evo_dagster.skills.packages.release import Asked, plan, release
 from agent_evo_dagster.skills.packages.skills import about_skills, bank_in
 from agent_evo_dagster.skills.rollback import Rollback, roll_back_patch
 from agent_evo_dagster.skills.squash import squash
@@ -247,8 +247,6 @@ def test_who_and_why_must_be_given(bank: SkillBank) -> None:
 
 
 def release_as(bank: SkillBank, by: str, reason: str) -> None:
-    from agent_evo_dagster.skills.packages.release import Asked, release
-
     release(bank, Asked(parse_id("stable/v1"), by, reason, AT))
 
 
