@@ -53,6 +53,7 @@ def skill_patches(
         created=manifest.opened_at,
         ledger=skill_bank.ledger(),
         active=bank.active().keys(),
+        protected={(ref.name, name) for ref in targets for name in bank.manifest(ref).protected},
     )
     frame = to_frame(proposals.patches, sections)
     skipped = [{"finding": s.finding_id, "setting": s.setting, "reason": s.reason} for s in proposals.skipped]

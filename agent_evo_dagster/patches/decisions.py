@@ -8,6 +8,7 @@ import polars as pl
 
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.change import diff_hash
+from agent_evo_dagster.patches.document import idea_of
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.policies import policy_named
@@ -145,6 +146,7 @@ def _record(
             "gate_verdict": gate,
             "reason": reason[:2000],
             "round": patch.source_round,
+            "idea": idea_of(patch),
             "at": at,
         }
     )

@@ -55,6 +55,13 @@ def patch_id(*, skill: str, section: str, action: Action, base_hash: str, body: 
     return f"p-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
 
 
+def idea_of(patch: Patch) -> str:
+    """Hex SHA-256 of where and what a patch says, without the text that it was made against."""
+    words = " ".join(patch.body.split()).casefold()
+    parts = "\0".join((patch.skill, patch.target_section, patch.action, words))
+    return hashlib.sha256(parts.encode()).hexdigest()
+
+
 def render_patch(patch: Patch) -> str:
     """The canonical document of `patch`: fixed key order, quoted scalars, the body verbatim.
 

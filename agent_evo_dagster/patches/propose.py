@@ -1,10 +1,11 @@
-"""Findings become patches: small, typed edits of settings, few a round. No evidence, no decisions.
+"""Findings become patches: small, typed edits, few a round. No evidence, no decisions.
 
-Only findings that name a setting and a direction are turned into patches here. Whatever was not proposed is
-given back with its reason, so that a round can say why nothing changed.
+Findings that name a setting and a direction become edits of settings; after those, session findings with a
+known way out become a line of advice. Whatever was not proposed is given back with its reason, so that a
+round can say why nothing changed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -12,17 +13,23 @@ import polars as pl
 
 from agent_evo_dagster.analysis.types import SettingHint, Severity
 from agent_evo_dagster.errors import PatchError
+from agent_evo_dagster.patches.advice import Advice, advised
 from agent_evo_dagster.patches.change import settings_change, settings_json, unified_diff
 from agent_evo_dagster.patches.document import patch_id, render_patch, section_hash
+from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.hints import moved, read_hint
 from agent_evo_dagster.patches.ledger import Ledger, Verdicts
+from agent_evo_dagster.patches.powers import powers_of
 from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
-from agent_evo_dagster.patches.types import PATCH_SCHEMA, Patch
+from agent_evo_dagster.patches.types import PATCH_SCHEMA, Action, Patch
 
 Sections = Mapping[tuple[str, str], str]  # (skill, section) -> text
 
 _SEVERITIES = [Severity.ERROR.value, Severity.WARNING.value, Severity.INFO.value]
 _DESCRIPTION = 500  # characters that a patch's description may have
+PROSE = "prose"  # what a finding wants that asks for no setting
+MAX_SECTION = 6000  # characters that advice may let a section grow to
+_NEVER = "traj"  # skills that optimise skills are no target, whatever a bank says
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +37,7 @@ class Skipped:
     """A finding that asked for a change that is not proposed."""
 
     finding_id: str
-    setting: str
+    setting: str  # or PROSE
     reason: str
 
 
@@ -61,19 +68,26 @@ class _Round:
     created: datetime
     decided: Verdicts
     active: Collection[str]
+    protected: Collection[tuple[str, str]]
     budget: int
     patches: dict[str, Patch] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
     def consider(self, wish: _Wish) -> None:
         """Add the wish's patch, or the reason why not."""
-        found = self._draft(wish)
+        self._add(self._draft(wish), wish.finding_id, wish.hint.setting)
+
+    def advise(self, advice: Advice) -> None:
+        """Add the advice's patch, or the reason why not."""
+        self._add(self._bullet(advice), advice.finding_id, PROSE)
+
+    def _add(self, found: Patch | str, finding_id: str, wanted: str) -> None:
         reason = found if isinstance(found, str) else self._objection(found)
         if reason is not None:
-            self.skipped.append(Skipped(wish.finding_id, wish.hint.setting, reason))
+            self.skipped.append(Skipped(finding_id, wanted, reason))
         elif isinstance(found, Patch):
             known = self.patches.get(found.id, found.model_copy(update={"findings": ()}))
-            findings = (*known.findings, wish.finding_id)
+            findings = (*known.findings, finding_id)
             self.patches[found.id] = known.model_copy(update={"findings": findings})
 
     def _draft(self, wish: _Wish) -> Patch | str:
@@ -88,20 +102,30 @@ class _Round:
         value = moved(spec, wish.hint)
         if value == spec.default:
             return _unmoved(spec, wish.hint)
-        return self._patch(wish, section, spec, value)
-
-    def _patch(self, wish: _Wish, section: str, spec: SettingSpec, value: int | float) -> Patch:
-        skill = str(wish.skill)
-        base = self.sections[skill, section]
-        body = with_default(base, spec.name, value)
-        base_hash = section_hash(base)
         said = f"{spec.name}: {spec.default} -> {value}. {' '.join(wish.hint.why.split())}"
+        body = with_default(self.sections[wish.skill, section], spec.name, value)
+        return self._patch(wish.skill, section, "replace", body, said)
+
+    def _bullet(self, advice: Advice) -> Patch | str:
+        """The patch that appends a line of advice, or why there is none."""
+        if advice.skill is None or self.groups.get(advice.skill, _NEVER) == _NEVER:
+            return f"the finding's target skill {advice.skill!r} is none that rounds may optimise"
+        base = None if advice.section is None else self.sections.get((advice.skill, advice.section))
+        if base is None or advice.section is None:
+            return f"no section of {advice.skill} fits the finding"
+        body = f"- {advice.line}\n"
+        misfit = _misfit(base, body, f"{advice.section} of {advice.skill}")
+        said = f"seen {advice.seen} times in sessions: {advice.line}"
+        return misfit or self._patch(advice.skill, advice.section, "append", body, said)
+
+    def _patch(self, skill: str, section: str, action: Action, body: str, said: str) -> Patch:
+        base_hash = section_hash(self.sections[skill, section])
         return Patch(
-            id=patch_id(skill=skill, section=section, action="replace", base_hash=base_hash, body=body),
+            id=patch_id(skill=skill, section=section, action=action, base_hash=base_hash, body=body),
             group=self.groups[skill],
             skill=skill,
             target_section=section,
-            action="replace",
+            action=action,
             description=said[:_DESCRIPTION],
             base_hash=base_hash,
             source_round=self.key,
@@ -111,19 +135,23 @@ class _Round:
 
     def _objection(self, patch: Patch) -> str | None:
         """Why a patch that could be made is not proposed."""
-        if patch.id in self.patches:
-            return None
-        decided = self.decided.get(patch.id)
-        if decided is not None:
-            return f"{patch.id} was decided before: {decided.decision} by {decided.by}: {decided.reason}"
+        return None if patch.id in self.patches else next(self._objections(patch), None)
+
+    def _objections(self, patch: Patch) -> Iterator[str]:
+        for one in self.decided.values():
+            if one.patch_id == patch.id:
+                yield f"{patch.id} was decided before: {one.decision} by {one.by}: {one.reason}"
+            elif one.rejects(patch):
+                yield f"the same edit was rejected by {one.by} before, as {one.patch_id}: {one.reason}"
         if patch.id in self.active:
-            return f"{patch.id} is already in the bank"
+            yield f"{patch.id} is already in the bank"
+        if (patch.skill, patch.target_section) in self.protected:
+            yield f"{patch.target_section} of {patch.skill} is protected: no patch may touch it"
         if len(self.patches) >= self.budget:
-            return f"the round's budget of {self.budget} patches went to findings that rank higher"
+            yield f"the round's budget of {self.budget} patches went to findings that rank higher"
         for other in self.patches.values():
             if (other.skill, other.target_section) == (patch.skill, patch.target_section):
-                return f"{other.id} edits the same section in this round"
-        return None
+                yield f"{other.id} edits the same section in this round"
 
 
 def propose_patches(
@@ -136,12 +164,13 @@ def propose_patches(
     ledger: Ledger,
     budget: int = 1,
     active: Collection[str] = (),
+    protected: Collection[tuple[str, str]] = (),
 ) -> Proposals:
-    """Turn findings that point to a setting into at most `budget` patches, the weightiest first.
+    """Turn findings into at most `budget` patches, the weightiest first, and edits of settings before advice.
 
     `sections` maps (skill, section) to text, `groups` skill to group; `active` holds the ids of patches in
-    the bank. `created` is when the round was opened: decisions after it are not looked at, so that making
-    an old round again proposes what it proposed.
+    the bank, `protected` the sections that none may touch. `created` is when the round was opened: decisions
+    after it are not looked at, so that making an old round again proposes what it proposed.
 
     Raises:
         PatchError: a hint or a settings block that cannot be read, or a `created` without a time zone.
@@ -149,9 +178,11 @@ def propose_patches(
     if created.tzinfo is None:
         raise PatchError(f"Round {round_key}: `created` is {created} without a time zone. Give it in UTC.")
     decided = ledger.verdicts(before=created)
-    work = _Round(sections, groups, round_key, created, decided, active, budget)
+    work = _Round(sections, groups, round_key, created, decided, active, protected, budget)
     for wish in _wishes(findings):
         work.consider(wish)
+    for advice in advised(findings):
+        work.advise(advice)
     return Proposals(tuple(work.patches.values()), tuple(work.skipped))
 
 
@@ -201,6 +232,19 @@ def _holders(sections: Sections, skill: str, setting: str) -> list[tuple[str, Se
         for spec in read_settings(text, origin=f"{skill}#{section}")
         if spec.name == setting
     ]
+
+
+def _misfit(base: str, body: str, place: str) -> str | None:
+    """Why a line of advice cannot stand in a section."""
+    if read_settings(base, origin=place):
+        return f"{place} holds settings; advice has no place among them"
+    if body.strip() in base:
+        return f"{place} says so already"
+    if len(base) + len(body) > MAX_SECTION:
+        return f"{place} would grow beyond {MAX_SECTION} characters"
+    if powers_of(body) or first_hidden(body):
+        return "what the sessions said would bring in a link, a command or a hidden character"
+    return None
 
 
 def _unmoved(spec: SettingSpec, hint: SettingHint) -> str:

@@ -5,7 +5,8 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_evo_dagster.patches.chain import Entry
-from agent_evo_dagster.patches.types import GateVerdict
+from agent_evo_dagster.patches.document import idea_of
+from agent_evo_dagster.patches.types import GateVerdict, Patch
 
 
 class _Record(BaseModel):
@@ -29,7 +30,14 @@ class DecisionRecord(_Record):
     gate_verdict: GateVerdict | None = Field(description="Null: decided without evidence.")
     reason: str = Field(min_length=1, max_length=2000)
     round: str | None = Field(description="The round whose evidence was read.")
+    idea: str | None = Field(
+        default=None, description="Hash of what the patch says, whatever text it was made against."
+    )
     override: bool = Field(default=False, description="Approved against the gate, knowingly.")
+
+    def rejects(self, patch: Patch) -> bool:
+        """Whether it rejects the edit that `patch` makes, though the section may have changed since."""
+        return self.decision == "reject" and self.idea is not None and self.idea == idea_of(patch)
 
 
 class AdoptionRecord(_Record):
