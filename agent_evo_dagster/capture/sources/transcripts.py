@@ -23,6 +23,7 @@ from agent_evo_dagster.capture.redact import redact_value, rules_of
 from agent_evo_dagster.capture.screen import rules_called_for
 from agent_evo_dagster.capture.secret_rules import Rule
 from agent_evo_dagster.capture.sources.protocol import Reading
+from agent_evo_dagster.capture.spliced import saved_lines
 from agent_evo_dagster.capture.transcript_records import KnownCalls, Nothing, events_of
 from agent_evo_dagster.capture.types import QUARANTINE_SCHEMA, Event, FileSlice
 from agent_evo_dagster.capture.usage import UsageBook
@@ -87,7 +88,18 @@ class _Reader:
             except FieldError as error:
                 self._set_aside(part.file, line, str(error))
             except ValueError as error:
-                self._set_aside(part.file, line, f"it is not JSON: {error}")
+                self._take_broken(part.file, stem, line, f"it is not JSON: {error}")
+
+    def _take_broken(self, file: str, stem: str, line: Line, problem: str) -> None:
+        saved, rest = saved_lines(line)
+        for one in saved:
+            try:
+                self._take_line(file, stem, one, rules_of(self.key))
+            except (ValueError, RecursionError) as error:
+                self._set_aside(file, one, str(error))
+        if rest or not saved:
+            told = f" ({len(saved)} whole records in it were recovered)" if saved else ""
+            self._set_aside(file, Line(line.offset, rest), problem + told)
 
     def _take_line(self, file: str, stem: str, line: Line, rules: Sequence[Rule]) -> None:
         record, content = parse(line.content), line.content.strip()

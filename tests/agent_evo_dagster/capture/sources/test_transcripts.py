@@ -106,6 +106,28 @@ def test_broken_and_repeated_lines_are_quarantined(tmp_path: Path) -> None:
     assert reading.quarantine.height == 8
 
 
+@pytest.mark.parametrize("torn", [b"", b'{"parentUuid": null, "type": "us', "日".encode()[:2]])
+def test_records_that_writers_put_on_one_line_are_recovered(tmp_path: Path, torn: bytes) -> None:
+    inner = {"type": "text", "text": 'a {"type": "user", "sessionId": "x"} in words'}
+    spliced = torn + prompt("one").strip() + said(inner).strip() + b"\n"
+    reading = Transcripts().read(tmp_path, [transcript(tmp_path, prompt("first"), spliced)], key=KEY)
+    assert reading.events["text"].to_list() == ["first", "one", inner["text"]]
+    assert reading.usage["message_id"].to_list() == ["m-1"]
+    assert reading.quarantine["length"].to_list() == ([len(torn)] if torn else [])
+    offsets = reading.events["source_offset"].to_list()
+    assert offsets == sorted(set(offsets))
+
+
+def test_a_record_within_another_is_recovered_and_what_it_tore_is_counted(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    outer, within = said({"type": "text", "text": "long"}).strip(), prompt(f"key {secret}").strip()
+    line_ = outer[:90] + within + outer[90:] + b"\n"
+    reading = Transcripts().read(tmp_path, [transcript(tmp_path, line_)], key=KEY)
+    assert reading.events["text"].str.starts_with("key <redacted:").to_list() == [True]
+    assert reading.quarantine["reason"].str.contains("1 whole records in it were recovered").all()
+    assert reading.quarantine["length"].to_list() == [len(outer)]
+
+
 def test_secrets_do_not_leave_the_spool(tmp_path: Path) -> None:
     secret = "ghp_" + "a1B2" * 9
     reading = Transcripts().read(
