@@ -77,6 +77,8 @@ def documents_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> dict[str, dict
 def _tell_plainly(step: dict[str, Any]) -> None:
     """Rollouts have no clock, and their tools answer with text or not at all."""
     step.pop("timestamp", None)
+    for call in step.get("tool_calls", ()):
+        call["extra"].pop("duration_ms", None)
     results = step.get("observation", {}).get("results", [])
     for result in results:
         result["content"] = json.loads(result["content"])["content"]

@@ -1,12 +1,10 @@
-"""Many writers on one session file: no record is lost and none is torn, whatever its size."""
+"""Writers on one session file that hold its lock to their end, as the hook does: none is lost, none torn."""
 
 import json
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-
-import pytest
 
 HOOK = Path(__file__).parents[2] / "hooks" / "capture.py"
 SIZES = (1, 10, 200, 1_000, 4_095, 4_096, 4_097, 65_536, 70_000)
@@ -58,12 +56,8 @@ def kept(folder: Path) -> Counter[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize(
-    ("writers", "each"),
-    [(8, 200), pytest.param(64, 1000, marks=[pytest.mark.slow, pytest.mark.timeout(900)])],
-)
-def test_no_record_is_lost_and_none_is_torn(tmp_path: Path, writers: int, each: int) -> None:
-    folder = tmp_path / "hooks"
+def test_no_record_is_lost_and_none_is_torn(tmp_path: Path) -> None:
+    folder, writers, each = tmp_path / "hooks", 8, 200
     write(folder, writers, each)
     assert not (folder / "_lost").exists()
     assert kept(folder) == Counter({(writer, n): 1 for writer in range(writers) for n in range(each)})
