@@ -20,6 +20,7 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.compile import compile_all
+from agent_evo_dagster.skills.packages.check import check_packages
 
 EXTRAS = {"dagster": "dagster", "torch": "hf", "transformers": "hf", "trl": "hf", "matplotlib": "plots"}
 
@@ -57,8 +58,18 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
     path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
     yield _bank(path)
     yield from _decisions(path)
+    yield from _packages(path)
     keys = RoundStore(settings.rounds).keys()
     yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
+
+
+def _packages(bank: Path) -> Iterator[Diagnosis]:
+    """Whether the packages of the bank are as they were frozen; nothing where there are none."""
+    found = check_packages(bank)
+    yield from (Diagnosis(False, problem) for problem in found.problems)
+    yield from (Diagnosis(True, warning) for warning in found.warnings)
+    if found.packages and not found.problems:
+        yield Diagnosis(True, f"{found.packages} packages are as they were frozen")
 
 
 def _spool(settings: Settings) -> Diagnosis:

@@ -254,6 +254,14 @@ def test_a_round_is_frozen_and_archived_by_commands(graph: Graph) -> None:
     assert (damaged.exit_code, json.loads(damaged.output)["whole"]) == (1, False)
 
 
+def test_the_doctor_sees_what_became_of_packages(graph: Graph) -> None:
+    assert "ok    2 packages are as they were frozen" in command(graph, "doctor").output
+    (graph.settings.bank_path / "packages/task-packages/round-0001/report.md").write_text("x")
+    told = command(graph, "doctor")
+    assert told.exit_code == 1
+    assert "MEND  package task-packages/round-0001 at " in told.output
+
+
 def test_training_again_elsewhere_names_what_differs(
     graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
