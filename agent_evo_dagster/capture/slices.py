@@ -189,6 +189,8 @@ def _scanned(path: Path, start: int, status: os.stat_result, *, limit: float) ->
         stream.seek(start)
         for line in stream:
             scan.add(line)
+            if scan.tail:
+                break  # its rest may be written now: what comes after it would be taken for a line
         modified = os.fstat(stream.fileno()).st_mtime
     if scan.tail and modified <= limit:
         scan.end += len(scan.tail)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -310,3 +311,30 @@ def test_a_line_in_the_making_is_looked_at_again(spool: Spool, tmp_path: Path) -
     for now in (NOW, LATER):
         (part,) = available_slices(spool.path, [], now=now, quiet=QUIET, include_open=False, index=index)
         assert part.end == len(whole) + (40 if now == LATER else 0)
+
+
+def test_of_what_writers_write_meanwhile_every_record_is_taken_once(spool: Spool, tmp_path: Path) -> None:
+    files, each = 4, 150
+    names = [f"hooks/s-{number}.jsonl" for number in range(files)]
+
+    def write(name: str) -> None:
+        for n in range(each):
+            data = line(n, "SessionEnd", session_id=name, padding="x" * (n % 7) * 900)
+            spool.write(data[:40], name)  # in two parts, as no hook of ours does
+            spool.write(data[40:], name)
+
+    taken: list[FileSlice] = []
+    with ThreadPoolExecutor(files) as pool:
+        writing = [pool.submit(write, name) for name in names]
+        while True:
+            done = all(future.done() for future in writing)
+            taken += available_slices(
+                spool.path, taken, now=NOW, quiet=QUIET, include_open=True, index=tmp_path / "index.json"
+            )
+            if done:
+                break
+    assert [future.exception() for future in writing] == [None] * files
+    result = read_slices(spool.path, taken, key=KEY)
+    assert result.quarantine.is_empty()
+    found = result.events.select("session_id", "tool_use_id").rows()
+    assert sorted(found) == sorted((name, f"t{n}") for name in names for n in range(each))
