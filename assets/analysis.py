@@ -1,8 +1,11 @@
 """The assets of analysis: what sessions and training show, and the report for the person who decides."""
 
+from collections.abc import Mapping
+
 import dagster as dg
 import polars as pl
 
+from agent_evo_dagster.analysis.diagnoses.registry import default_diagnoses
 from agent_evo_dagster.analysis.report import render_report
 from agent_evo_dagster.analysis.sessions import find_in_sessions
 from agent_evo_dagster.analysis.training import find_in_training
@@ -65,14 +68,15 @@ def session_findings(
     texts = {
         (ref.name, name): text for ref in bank.skills() for name, text in bank.sections(ref.name).items()
     }
+    chosen = detectors.chosen()
     found = find_in_sessions(
         trajectories,
         segments,
         skills=texts,
         usage=usage_by_step(token_usage, trajectories),
-        detectors=detectors.chosen(),
+        detectors=chosen,
     )
-    yield _findings(found)
+    yield _findings(found, {"detectors": [one.name for one in chosen]})
 
 
 @dg.asset(
@@ -91,7 +95,8 @@ def training_findings(
     """Diagnose the run. What proposes never sees the held-out scores of the report."""
     settings = config_from_frame(training_config).model_dump()
     nothing = pl.DataFrame(schema=EVALUATION_SCHEMA)
-    yield _findings(find_in_training(training_metrics, rollout_trajectories, nothing, settings))
+    found = find_in_training(training_metrics, rollout_trajectories, nothing, settings)
+    yield _findings(found, {"diagnoses": [one.name for one in default_diagnoses()]})
 
 
 @dg.asset(
@@ -127,12 +132,13 @@ def analysis_report(
     )
 
 
-def _findings(found: pl.DataFrame) -> dg.MaterializeResult[pl.DataFrame]:
+def _findings(found: pl.DataFrame, made_by: Mapping[str, list[str]]) -> dg.MaterializeResult[pl.DataFrame]:
     return dg.MaterializeResult(
         value=found,
         metadata={
             **numbers({"findings": found.height}),
             "kinds": counts(found, "kind"),
+            "made_by": dg.MetadataValue.json(dict(made_by)),
             "findings_table": table(found, SHOWN),
         },
         check_results=[check("finding_schema", schema_problems(found, FINDING_SCHEMA, unique="finding_id"))],

@@ -61,6 +61,7 @@ def skill_patches(
         value=frame,
         metadata={
             **numbers({"patches": frame.height, "skipped": len(skipped)}),
+            "analyst": "rules",
             "diff": diff("\n".join(frame["diff"])),
             "not_proposed": dg.MetadataValue.json(skipped),
         },

@@ -10,23 +10,8 @@ _HEREDOC = re.compile(r"<<-?\s*['\"]?\w+['\"]?")
 _PARTS = re.compile(r"&&|\|\||[;|&\n]")
 _ASSIGNMENT = re.compile(r"\w+=\S*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?[smhd]?")
-_PREFIXES = frozenset(
-    {
-        "sudo",
-        "env",
-        "time",
-        "nohup",
-        "exec",
-        "command",
-        "timeout",
-        "then",
-        "do",
-        "else",
-        "until",
-        "while",
-        "!",
-    }
-)
+_WRAPPERS = "sudo env time nohup exec command timeout then do done else fi until while !"
+_PREFIXES = frozenset(_WRAPPERS.split())
 _WORD = re.compile(r"[A-Za-z][\w.:-]*")
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _LONGEST_HEAD = 3
