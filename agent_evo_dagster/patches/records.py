@@ -70,6 +70,7 @@ class PackageRecord(_Record):
     action: Literal["freeze", "promote", "use", "rollback"]
     before: str | None
     after: str | None
+    sha256: str | None = Field(description="Of the package.json of `after`; null: there is none.")
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=2000)
 

@@ -8,6 +8,7 @@ switches leads to, and every package has the hash of its index.
 import contextlib
 import shutil
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,7 @@ class Switch(BaseModel):
     action: Action
     before: str | None = Field(description="The package that was current; null: none.")
     after: str | None = Field(description="The package that is current from then on; null: none.")
+    sha256: str | None = Field(description="Of the package.json of `after`; null: there is none.")
     by: str = Field(min_length=1, max_length=200)
     reason: str = Field(min_length=1, max_length=2000)
 
@@ -85,12 +87,12 @@ def _led_to(registry: Registry) -> dict[str, str]:
             raise ValueError(f"switch {number} goes on from {switch.before}, not from what was current")
         if switch.after is None:
             state.pop(switch.slot, None)
-        elif switch.after in registry.packages and parse_id(switch.after).slot == switch.slot:
-            state[switch.slot] = switch.after
+        elif switch.after not in registry.packages or parse_id(switch.after).slot != switch.slot:
+            raise ValueError(f"switch {number} makes {switch.after} current; it cannot be in {switch.slot}")
+        elif registry.packages[switch.after].sha256 != switch.sha256:
+            raise ValueError(f"{switch.after} had another hash when switch {number} made it current")
         else:
-            raise ValueError(
-                f"switch {number} makes {switch.after} current, which cannot be in {switch.slot}"
-            )
+            state[switch.slot] = switch.after
     return state
 
 
@@ -129,13 +131,26 @@ def with_package(registry: Registry, package: PackageId, sha256: str, *, parent:
     return _checked(registry, packages=dict(sorted({**registry.packages, str(package): entry}.items())))
 
 
-def with_switch(registry: Registry, switch: Switch) -> Registry:
-    """The registry after one more switch.
+def with_switch(
+    registry: Registry, slot: str, after: str | None, action: Action, *, by: str, reason: str, at: datetime
+) -> Registry:
+    """The registry after one more switch, of `slot` to `after`.
 
     Raises:
-        SkillBankError: the switch does not go on from what is current, or to a package that can be.
+        SkillBankError: `after` is not a package that can be current in `slot`.
     """
-    current = {**registry.current, switch.slot: switch.after}
+    held = registry.packages.get(after) if after is not None else None
+    switch = Switch(
+        at=at,
+        slot=slot,
+        action=action,
+        before=registry.current.get(slot),
+        after=after,
+        sha256=None if held is None else held.sha256,
+        by=by,
+        reason=reason,
+    )
+    current = {**registry.current, slot: after}
     kept = {slot: name for slot, name in sorted(current.items()) if name is not None}
     return _checked(registry, current=kept, history=(*registry.history, switch))
 

@@ -24,7 +24,6 @@ from agent_evo_dagster.skills.packages.ids import Kind, PackageId, parse_id
 from agent_evo_dagster.skills.packages.registry import (
     Action,
     Registry,
-    Switch,
     change_registry,
     freezing,
     read_registry,
@@ -143,16 +142,8 @@ def _registered(registry: Registry, found: Plan, digest: str, asked: Asked) -> R
         return after
     slot = found.package.slot
     action: Action = "freeze" if found.package.kind is Kind.STABLE else "promote"
-    switch = Switch(
-        at=asked.at,
-        slot=slot,
-        action=action,
-        before=registry.current.get(slot),
-        after=str(found.package),
-        by=asked.by,
-        reason=asked.reason,
-    )
-    return with_switch(after, switch)
+    package, by, reason = str(found.package), asked.by, asked.reason
+    return with_switch(after, slot, package, action, by=by, reason=reason, at=asked.at)
 
 
 def _released(found: Plan, path: Path, before: Registry) -> Released:

@@ -109,13 +109,10 @@ def _moved(
     by, reason = person(mover.by), reason_given(mover.reason)
 
     def edit(registry: Registry) -> Registry:
-        before, after = registry.current.get(slot), target(registry)
-        if before == after:
+        after = target(registry)
+        if registry.current.get(slot) == after:
             return registry
-        switch = Switch(
-            at=mover.at, slot=slot, action=action, before=before, after=after, by=by, reason=reason
-        )
-        return with_switch(registry, switch)
+        return with_switch(registry, slot, after, action, by=by, reason=reason, at=mover.at)
 
     if mover.dry_run:
         held = read_registry(bank)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.records import PackageRecord
 from agent_evo_dagster.skills.bank import SkillBank
@@ -18,7 +19,6 @@ from agent_evo_dagster.skills.packages.check import Checked, check_packages
 from agent_evo_dagster.skills.packages.ids import Kind, PackageId, parse_id
 from agent_evo_dagster.skills.packages.registry import (
     Registry,
-    Switch,
     previous,
     read_registry,
     with_package,
@@ -46,11 +46,7 @@ def registry_of(*names: str) -> Registry:
 
 
 def switched(registry: Registry, slot: str, after: str | None) -> Registry:
-    before = registry.current.get(slot)
-    return with_switch(
-        registry,
-        Switch(at=AT, slot=slot, action="use", before=before, after=after, by="Ada", reason="a test"),
-    )
+    return with_switch(registry, slot, after, "use", by="Ada", reason="a test", at=AT)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["stable", "vertical/maths"]), st.sampled_from([*NAMES, None]))))
@@ -249,12 +245,21 @@ def test_processes_that_freeze_at_the_same_time_leave_one_package_of_a_name_and_
     assert [path.name for path in (bank.path / "packages").rglob(".staging-*")] == []
 
 
-def test_the_last_word_of_the_registry_is_valid_by_its_own_rules() -> None:
-    with pytest.raises(ValidationError, match="goes on from"):
-        Registry(
-            history=(
-                Switch(
-                    at=AT, slot="stable", action="use", before="stable/v1", after=None, by="A", reason="b"
-                ),
-            )
-        )
+def test_a_switch_goes_on_from_what_is_current_and_to_the_package_of_that_hash() -> None:
+    held = switched(registry_of("stable/v1"), "stable", "stable/v1").model_dump(mode="json")
+    for field, value, why in (("before", "stable/v0", "goes on from"), ("sha256", "1" * 64, "another hash")):
+        changed = {**held, "history": [{**held["history"][0], field: value}]}
+        with pytest.raises(ValidationError, match=why):
+            Registry.model_validate(changed)
+
+
+def test_a_package_that_was_exchanged_together_with_its_hash_in_the_registry_is_found(
+    bank: SkillBank,
+) -> None:
+    bank = proved(bank)
+    path = bank.path / "registry.json"
+    index = bank.path / "packages/stable/v1/package.json"
+    then = sha256_file(index)
+    index.write_text(index.read_text() + "\n")
+    path.write_text(path.read_text().replace(then, sha256_file(index)))
+    assert "that are not the last ones on record" in check_packages(bank.path).problems[0]
