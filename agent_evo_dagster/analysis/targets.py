@@ -19,6 +19,8 @@ _MOST_NAMED = 6
 _MAX_TEXT = 6000  # characters of a finding's words
 _WORDS = re.compile(r"[a-z][a-z0-9_]{2,}")
 _ENDINGS = re.compile(r"(?:ures?|ings?|ed|es|s|e)$")
+# Blocks that training reads: what sessions did is no matter of theirs.
+_SETTINGS = re.compile(r"^ {0,3}```yaml\s*\n# agent-evo:settings\n.*?^ {0,3}```", re.MULTILINE | re.DOTALL)
 _ABOUT = ("subject", "tool", "input", "command", "path", "examples", "step")
 _COMMON_WORDS = """
 the and for with not this that from are was has have before after what which into than then they will its
@@ -47,7 +49,7 @@ def suggest(finding: Finding, sessions: Sessions) -> Finding:
     if finding.target_section is not None or not sections or finding.kind == "effort":
         return finding
     wanted = _words(_text_of(finding))
-    held = {name: _words(f"{name} {text}") for name, text in sections.items()}
+    held = {name: _words(f"{name} {_SETTINGS.sub('', text)}") for name, text in sections.items()}
     known = {stem: sum(stem in words for words in held.values()) for stem in wanted}
     weights = {stem: 1 / sections_with for stem, sections_with in known.items() if sections_with}
     scores = {name: sum(weights.get(stem, 0.0) for stem in words) for name, words in held.items()}

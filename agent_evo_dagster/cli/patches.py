@@ -131,7 +131,8 @@ def _show(console: Console, review: Review) -> None:
     )
     console.print(_plain(patch.description))
     console.print(Text(f"findings: {', '.join(patch.findings) or 'none'}\n"))
-    console.print(Syntax(_plain(review.diff).plain, "diff", background_color="default"))
+    # Wrapped: who approves a line must have seen its end.
+    console.print(Syntax(_plain(review.diff).plain, "diff", background_color="default", word_wrap=True))
     if evidence is None:
         console.print(Text("gate: not judged"))
     else:

@@ -36,3 +36,8 @@ def test_a_value_that_cannot_be_used_names_its_variable(monkeypatch):
     monkeypatch.setenv("AGENT_EVO_POLICY", "maybe")
     with pytest.raises(SettingsError, match="AGENT_EVO_POLICY='maybe': Input should be 'auto' or 'manual'"):
         read_settings()
+
+
+def test_detectors_of_ones_own_are_named_with_commas_between(monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_DETECTORS", "a.b:C, d:E,")
+    assert read_settings().detectors == ("a.b:C", "d:E")

@@ -55,6 +55,16 @@ def test_a_finding_that_shares_too_little_points_to_no_section():
     assert "section_why" not in json.loads(row["data"])
 
 
+def test_words_of_a_settings_block_draw_no_session_finding():
+    block = '## Optimisation\n\n```yaml\n# agent-evo:settings\nx: {default: 1, why: "loop, pause"}\n```\n'
+    calls = [bash(f"sleep 60 && tail -{n} run.log") for n in range(3)]
+    skills = {("rllm-monitor", "optimisation"): block, **WATCH}
+    (row,) = find(calls, Polling(), skill="rllm-monitor", skills=skills).to_dicts()
+    assert row["target_section"] == "cadence"
+    alone = find(calls, Polling(), skill="rllm-monitor", skills={("rllm-monitor", "optimisation"): block})
+    assert alone["target_section"].to_list() == [None]
+
+
 def test_only_sections_of_the_skill_that_was_followed_are_looked_at():
     calls = [bash(f"sleep 60 && tail -{n} run.log") for n in range(3)]
     assert find(calls, Polling(), skill="rllm-other", skills=WATCH)["target_section"].to_list() == [None]

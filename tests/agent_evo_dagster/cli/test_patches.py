@@ -103,6 +103,12 @@ def test_show_has_diff_evidence_and_both_commands(home, ledger):
         assert part in output
 
 
+def test_show_cuts_no_line_of_the_diff_however_narrow_the_terminal(home, ledger, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "40")
+    output = run("show", a_round(home, ledger, rows=good())).output
+    assert output.replace(" ", "").replace("\n", "").count('why:"stepsize"}') == 2
+
+
 def test_approve_records_and_says_what_comes_next(home, ledger):
     patch_id = a_round(home, ledger, rows=good())
     before = datetime.now(UTC)
