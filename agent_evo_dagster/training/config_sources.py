@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.own_files import names_own_file
 from agent_evo_dagster.training.plain_language import read_request
 
 Source = Literal["default", "skill", "request", "override", "manifest"]
@@ -95,6 +96,7 @@ def resolve_config(
 
     reading = read_request(request)
     for item in reading.understood:
+        _refuse_own_file(item.name, item.value, f"the request ({item.words!r})")
         rows[item.name] = _asked(
             SettingRow(item.name, item.value, "request", item.words, "asked for in plain language"),
             rows,
@@ -141,6 +143,7 @@ def config_from_frame(frame: pl.DataFrame) -> TrainingConfig:
 def _skill_rows(settings: Sequence[SourcedSetting]) -> dict[str, tuple[SettingRow, SourcedSetting]]:
     found: dict[str, tuple[SettingRow, SourcedSetting]] = {}
     for setting in settings:
+        _refuse_own_file(setting.name, setting.value, setting.origin)
         _require_known(setting.name, f"the section {setting.section!r} of the skill {setting.skill!r}")
         if setting.name == "seed":
             raise TrainingError(
@@ -159,6 +162,15 @@ def _skill_rows(settings: Sequence[SourcedSetting]) -> dict[str, tuple[SettingRo
         row = SettingRow(setting.name, setting.value, "skill", setting.origin, setting.why)
         found[setting.name] = (row, setting)
     return found
+
+
+def _refuse_own_file(name: str, value: SettingValue, where: str) -> None:
+    """Which files are run or read is for a person to say: words and skills may be anybody's."""
+    if names_own_file(name, value):
+        raise TrainingError(
+            f"{where} sets {name} to {value!r}, which names code or data of yours. Give it by a flag or in a "
+            f"file: --set {name}={value}."
+        )
 
 
 def _require_known(name: str, where: str) -> None:

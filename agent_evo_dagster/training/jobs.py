@@ -2,31 +2,32 @@
 
 import json
 import shutil
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
 import polars as pl
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.files import sha256_bytes, sha256_tree
+from agent_evo_dagster.files import sha256_bytes, sha256_tree, write_atomic
 from agent_evo_dagster.training.backends.capabilities import refuse_unsupported
 from agent_evo_dagster.training.backends.hf import train
 from agent_evo_dagster.training.elsewhere import Beside, train_elsewhere
 from agent_evo_dagster.training.engine_choice import evaluation_engines, training_engine
-from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
-from agent_evo_dagster.training.environments.types import Environment
+from agent_evo_dagster.training.environment_choice import environment_for
 from agent_evo_dagster.training.evaluate import evaluate
 from agent_evo_dagster.training.outcome import Outcome, versions, write_frame
+from agent_evo_dagster.training.own_files import own_hashes
 from agent_evo_dagster.training.placement import placement
 from agent_evo_dagster.training.policy.checkpoints import load_trainable, require_checkpoint, save_checkpoint
 from agent_evo_dagster.training.reporting import RunReporter, Unfiled
 from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
 from agent_evo_dagster.training.states import States
-from agent_evo_dagster.training.tool_calls.hermes import HermesFormat
 
 CHECKPOINT_FOLDER = "checkpoint"
 ROLLOUTS_FILE = "rollouts.parquet"
 EVALUATION_FILE = "evaluation.parquet"
+INPUTS_FILE = "inputs.json"
 
 
 def check(request: WorkerRequest) -> None:
@@ -64,10 +65,6 @@ def run(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     return _probe(request, request.evaluation, request.probe, reporter)
 
 
-def _environment() -> Environment:
-    return ArithmeticEnvironment(HermesFormat())
-
-
 def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     if request.config.backend != "hf":
         return _train_elsewhere(request, reporter)
@@ -77,13 +74,21 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     start = states.newest()
     reporter.phase(f"train (goes on after step {start.step})" if start else "train")
     with training_engine(request, policy, reporter.tick) as engine:
-        trained = train(policy, request.config, _environment(), reporter, engine, states=states, start=start)
+        environment = environment_for(request.config, engine, reporter.tick)
+        _record(environment.inputs, request.run_dir)
+        trained = train(policy, request.config, environment, reporter, engine, states=states, start=start)
     reporter.phase("save")
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = save_checkpoint(trained.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
     states.clear()
     place = placement(request.config)
     return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early, place)
+
+
+def _record(inputs: Mapping[str, object], run_dir: Path) -> None:
+    """File what was read beside the settings, where there is any."""
+    if inputs:
+        write_atomic(run_dir / INPUTS_FILE, json.dumps(inputs, indent=2).encode())
 
 
 def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
@@ -97,16 +102,18 @@ def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
 def identity(request: WorkerRequest, init_sha256: str) -> str:
     """Hash of all that decides a training: one that was killed goes on from its states alone."""
     decides = [request.config.model_dump_json(), request.deployment.model_dump_json(), init_sha256]
+    decides += [json.dumps(own_hashes(request.config))]
     return sha256_bytes(json.dumps([*decides, versions()]).encode())
 
 
 def _evaluate(request: WorkerRequest, spec: EvaluationSpec, reporter: RunReporter) -> Outcome:
-    frames, environment = [], _environment()
+    frames = []
     before, after = request.init_checkpoint, request.checkpoint
     reporter.phase("load")
     with closing(evaluation_engines(request, (before, after), reporter.tick)) as engines:
         for name, engine in zip(("before", "after"), engines, strict=True):
             reporter.phase(f"evaluate {name}")
+            environment = environment_for(request.config, engine, reporter.tick)
             frames.append(evaluate(engine, environment, spec, name=name, seed=spec.seed, tick=reporter.tick))
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
     return Outcome(0, _sha256(before), _sha256(after))
@@ -127,9 +134,10 @@ def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunR
     """Train one arm and evaluate it."""
     if request.config.backend != "hf":
         return _arm_elsewhere(request, spec, name, reporter)
-    config, environment = request.config, _environment()
+    config = request.config
     policy = load_trainable(request.init_checkpoint, config)
     with training_engine(request, policy, reporter.tick) as engine:
+        environment = environment_for(config, engine, reporter.tick)
         trained = train(policy, config, environment, Unfiled(reporter), engine)
         engine.update(trained.model)
         return evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
@@ -143,9 +151,12 @@ def _arm_elsewhere(
     trained = train_elsewhere(request, folder, Beside(folder, reporter))
     with closing(evaluation_engines(request, [trained.checkpoint], reporter.tick)) as engines:
         frames = [
-            evaluate(engine, _environment(), spec, name=name, seed=seed, tick=reporter.tick)
+            evaluate(
+                engine, environment_for(request.config, engine, reporter.tick), spec,
+                name=name, seed=seed, tick=reporter.tick,
+            )
             for engine in engines
-        ]
+        ]  # fmt: skip
     shutil.rmtree(folder)
     return pl.concat(frames)
 

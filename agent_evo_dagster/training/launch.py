@@ -20,6 +20,7 @@ from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.files import replace_tree, write_atomic
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
 from agent_evo_dagster.training.logs import tail_of
+from agent_evo_dagster.training.own_files import located_config
 from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.process_group import describe_exit, process_group, process_lives
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
@@ -141,7 +142,12 @@ def _clear_dead_neighbours(target: Path) -> None:
 
 def _absolute(request: WorkerRequest) -> WorkerRequest:
     paths = {name: getattr(request, name) for name in ("run_dir", "init_checkpoint", "checkpoint")}
-    return request.model_copy(update={name: path and path.absolute() for name, path in paths.items()})
+    changed: dict[str, object] = {name: path and path.absolute() for name, path in paths.items()}
+    changed["config"] = located_config(request.config, Path.cwd())
+    if request.probe is not None:
+        candidate = located_config(request.probe.candidate, Path.cwd())
+        changed["probe"] = request.probe.model_copy(update={"candidate": candidate})
+    return request.model_copy(update=changed)
 
 
 @dataclass

@@ -24,6 +24,7 @@ OUTPUTS = (
     "timings.jsonl",
     "rollouts.parquet",
     "evaluation.parquet",
+    "inputs.json",
     "heartbeat.json",
     "checkpoint",
 )

@@ -1,7 +1,8 @@
 """One agent in one environment, as the episode that a rollout talks to. No tokens here."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.training.agents.base import BaseAgent
@@ -90,12 +91,14 @@ class AgentEnvironment:
         *,
         reward_names: Sequence[str],
         limits: Limits,
+        inputs: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         self._source = source
         self._make_env = make_env
         self._make_agent = make_agent
         self.reward_names = reward_names
         self.limits = limits
+        self.inputs = inputs  # hashes and counts of what was read, for the record
 
     def tasks(self, split: Split, count: int, seed: int) -> list[Task]:
         """The first `count` tasks of the split's stream for `seed`."""

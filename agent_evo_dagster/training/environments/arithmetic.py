@@ -9,6 +9,8 @@ from agent_evo_dagster.training.environments.rewards import ShapedReward
 from agent_evo_dagster.training.rollout.types import Limits
 from agent_evo_dagster.training.tool_calls.types import ToolCallFormat
 
+LIMITS = Limits(max_turns=3, max_new_tokens=40, max_completion_length=96)  # of evaluations
+
 
 class ArithmeticEnvironment(AgentEnvironment):
     """Generated problems with `calculate` and `finish`; the prompt does not list them."""
@@ -20,5 +22,5 @@ class ArithmeticEnvironment(AgentEnvironment):
             lambda task: MathCalcEnv(task, reward),
             lambda tools: ToolAgent(AgentSetup(call_format, tools)),
             reward_names=reward.names,
-            limits=Limits(max_turns=3, max_new_tokens=40, max_completion_length=96),
+            limits=LIMITS,
         )

@@ -60,8 +60,9 @@ def _decode(
     A row that waits for its environment leaves the batch, and comes back with the next one: what is computed
     beside what then depends on no clock, so that the same seed gives the same tokens.
     """
-    heard = {row: slots[row].context for row in rows}
+    began = {row: slots[row].context for row in rows}
     starts = {row: slots[row].position for row in rows}
+    fed: list[tuple[list[int], list[int]]] = []
     logits = decoder.prefill()
     for step in count():
         tick()
@@ -73,10 +74,19 @@ def _decode(
         if len(live) <= (1 - DROP_SHARE) * len(rows):
             decoder.keep(live)
             rows, tokens = [rows[at] for at in live], [tokens[at] for at in live]
-        for row, token in zip(rows, tokens, strict=True):
-            heard[row].append(token)
+        fed.append((rows, tokens))
         logits = decoder.step(tokens)
-    for row, ids in heard.items():
+    _tell_heard(slots, began, fed)
+
+
+def _tell_heard(
+    slots: Sequence[Slot], began: dict[int, list[int]], fed: list[tuple[list[int], list[int]]]
+) -> None:
+    """Tell each slot what the policy was fed in its row, from the record of the steps."""
+    for rows, tokens in fed:
+        for row, token in zip(rows, tokens, strict=True):
+            began[row].append(token)
+    for row, ids in began.items():
         slots[row].heard(ids)
 
 
@@ -89,6 +99,6 @@ def _feed(
 ) -> list[int]:
     """One token for each row; rows that are done or paused take padding that nobody reads."""
     return [
-        slots[row].feed(token, logprob) if _goes_on(slots[row]) else pad
+        pad if slots[row].finish or slots[row].paused else slots[row].feed(token, logprob)
         for row, token, logprob in zip(rows, tokens, logprobs, strict=True)
     ]

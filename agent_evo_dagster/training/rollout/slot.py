@@ -40,6 +40,7 @@ class Slot:
         self._error: str | None = None
         self._pending: Background[Reply] | None = None
         self._overflow = False
+        self.paused = False  # whether `resume` has to be called before the next token
         self._shortened = 0
         self._fed_before = 0
         self._sampled_before = 0
@@ -65,11 +66,6 @@ class Slot:
         return bool(self._forced)
 
     @property
-    def paused(self) -> bool:
-        """Whether `resume` has to be called before the next token."""
-        return self.finish is None and (self._pending is not None or self._overflow)
-
-    @property
     def position(self) -> int:
         """Tokens taken since the first prompt, whatever memory has dropped of them."""
         return self._fed_before + len(self._tokens)
@@ -87,11 +83,8 @@ class Slot:
             elif len(self._turn) >= self._limits.max_new_tokens:
                 self._turns += 1
                 self.finish = Finish.LENGTH
-        if (
-            self.finish is None
-            and not self.paused
-            and len(self._tokens) >= self._limits.max_completion_length
-        ):
+        full = len(self._tokens) >= self._limits.max_completion_length
+        if full and self.finish is None and not self.paused:
             self._turns += bool(self._turn)
             self.finish = Finish.LENGTH
         if self._limits.rollout_seconds is not None:
@@ -100,6 +93,8 @@ class Slot:
 
     def resume(self) -> None:
         """Wait for the environment where it is at work; shorten the conversation where it has to be."""
+        if not self.paused:
+            return
         if self._pending is not None and self.finish is None:
             pending, self._pending = self._pending, None
             try:
@@ -112,8 +107,8 @@ class Slot:
             else:
                 self._take(reply)
         if self._overflow and self.finish is None:
-            self._overflow = False
             self._shorten()
+        self._overflow = self.paused = False
         while self._forced and self.finish is None:
             self.feed(self._renderer.pad, 0.0)
 
@@ -165,6 +160,7 @@ class Slot:
         self._turns += 1
         if self._episode.blocking:
             self._pending = Background(lambda: self._episode.act(text))
+            self.paused = True
             return
         try:
             reply = self._episode.act(text)
@@ -184,7 +180,7 @@ class Slot:
             if self._fits(len(answer)):
                 self._forced.extend(answer)
             else:
-                self._overflow = True
+                self._overflow = self.paused = True
 
     def _fits(self, more: int) -> bool:
         """Whether an answer of `more` tokens leaves room for a turn."""

@@ -41,6 +41,8 @@ def take_turn(slot: Slot, request: TurnRequest, turn: Turn, end_of_turn: int) ->
     for token, logprob in zip(turn.ids, turn.logprobs, strict=True):
         slot.feed(token, logprob)
     slot.resume()
+    while slot.finish is None and slot.forcing:
+        slot.feed(end_of_turn, 0.0)  # the slot takes the forced token instead
 
 
 def _check(request: TurnRequest, turn: Turn, end_of_turn: int) -> None:

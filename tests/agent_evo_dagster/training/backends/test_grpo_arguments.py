@@ -12,6 +12,9 @@ ELSEWHERE = {
     "backend", "model", "dataset", "prompts_per_step", "max_turns", "max_new_tokens", "threads",
     "evaluation_tasks", "evaluation_samples", "device", "dtype", "lora_rank", "lora_alpha",
     "micro_batch_size", "save_steps", *BreakerSettings.model_fields,
+    "dataset_path", "question_field", "answer_field", "answer_type", "max_question_characters", "environment",
+    "agent", "tools", "reward", "engine_wrapper", "tool_format", "tool_listing", "memory", "summary_fallback",
+    "context_length", "tool_seconds", "turn_seconds", "rollout_seconds", "refills", "truncated",
 }  # fmt: skip
 
 
