@@ -16,7 +16,7 @@ from agent_evo_dagster.training.config_sources import config_from_frame
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, picture, table
-from assets.report_inputs import earlier_trend, gather
+from assets.report_inputs import earlier_training, earlier_trend, gather
 from assets.schema import schema_problems
 from resources.detectors import DetectorsResource
 from resources.rounds import RoundsResource
@@ -115,8 +115,9 @@ def analysis_report(
 ) -> dg.MaterializeResult[pl.DataFrame]:
     """Write the report of the round."""
     manifest = rounds.manifest(context)
-    trend = earlier_trend(rounds.store(), warehouse.store(), manifest.key)
-    report = render_report(gather(manifest, trend, frames))
+    earlier = rounds.store(), warehouse.store(), manifest.key
+    inputs = gather(manifest, earlier_trend(*earlier), earlier_training(*earlier), frames)
+    report = render_report(inputs)
     folder = rounds.path("reports", manifest.key)
     write_atomic(folder / "report.md", report.markdown.encode())
     write_atomic(folder / "report.html", report.html.encode())

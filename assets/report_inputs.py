@@ -4,9 +4,11 @@ import json
 
 import polars as pl
 
+from agent_evo_dagster.analysis.comparison import COMPARISON_SCHEMA
 from agent_evo_dagster.analysis.report import ReportInputs
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.policy import trend_rows
+from agent_evo_dagster.analysis.views.training import training_rows
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.warehouse import Warehouse
@@ -22,6 +24,18 @@ def earlier_trend(store: RoundStore, warehouse: Warehouse, key: str) -> pl.DataF
         if manifest.key in done
     ]
     return pl.concat([pl.DataFrame(schema=TREND_SCHEMA), *rows])
+
+
+def earlier_training(store: RoundStore, warehouse: Warehouse, key: str) -> pl.DataFrame:
+    """How training went in the rounds before `key` (COMPARISON_SCHEMA), by their numbers."""
+    asset = ("training_metrics",)
+    done = set(warehouse.rounds(asset))
+    rows = [
+        training_rows(manifest.key, warehouse.read(asset, manifest.key))
+        for manifest in store.earlier(key)
+        if manifest.key in done
+    ]
+    return pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), *rows])
 
 
 def costs(
@@ -44,7 +58,9 @@ def checkpoints(manifest: RoundManifest, run: pl.DataFrame) -> dict[str, str]:
     return {origin: run["init_sha256"][0], "trained": run["checkpoint_sha256"][0]}
 
 
-def gather(manifest: RoundManifest, trend: pl.DataFrame, frames: dict[str, pl.DataFrame]) -> ReportInputs:
+def gather(
+    manifest: RoundManifest, trend: pl.DataFrame, training: pl.DataFrame, frames: dict[str, pl.DataFrame]
+) -> ReportInputs:
     """The inputs of the report; `frames` are the round's assets by name."""
     run = frames["training_run"]
     return ReportInputs(
@@ -66,6 +82,7 @@ def gather(manifest: RoundManifest, trend: pl.DataFrame, frames: dict[str, pl.Da
         patch_evaluation=frames["patch_evaluation"],
         patch_decisions=frames["patch_decisions"],
         trend=trend,
+        training_trend=training,
         settings=frames["training_config"],
         compiled=frames["skill_versions"],
         checkpoints=checkpoints(manifest, run),

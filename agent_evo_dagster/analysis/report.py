@@ -15,6 +15,7 @@ from agent_evo_dagster.analysis.text import duration, number, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
 from agent_evo_dagster.analysis.views.findings import finding_list
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.training import training_by_round, training_rows
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError
 
@@ -47,6 +48,7 @@ class ReportInputs:
     patch_evaluation: pl.DataFrame
     patch_decisions: pl.DataFrame
     trend: pl.DataFrame  # TREND_SCHEMA of earlier rounds, see views.policy.trend_rows; may be empty
+    training_trend: pl.DataFrame  # COMPARISON_SCHEMA of earlier rounds, in their order; may be empty
     settings: pl.DataFrame  # name, value (JSON text), source, origin
     compiled: pl.DataFrame  # name, sha256 of each skill
     checkpoints: Mapping[str, str]  # name -> SHA-256
@@ -95,6 +97,7 @@ def build_page(inputs: ReportInputs) -> Page:
         policy=(
             policy.before_and_after(changes),
             policy.trend_table(trend),
+            training_by_round(_training_trend(inputs)),
             policy.rollout_table(inputs.rollouts),
         ),
         sessions=_session_tables(inputs),
@@ -110,6 +113,12 @@ def build_page(inputs: ReportInputs) -> Page:
 def _trend(inputs: ReportInputs) -> pl.DataFrame:
     this_round = policy.trend_rows(inputs.round_key, inputs.number, inputs.evaluation)
     return policy.whole_trend(inputs.trend, this_round)
+
+
+def _training_trend(inputs: ReportInputs) -> pl.DataFrame:
+    this_round = training_rows(inputs.round_key, inputs.metrics)
+    earlier = inputs.training_trend if inputs.training_trend.width else this_round.clear()
+    return pl.concat([earlier.filter(pl.col("run") != inputs.round_key), this_round])
 
 
 def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:

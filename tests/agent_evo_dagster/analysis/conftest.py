@@ -7,6 +7,7 @@ from agent_evo_dagster.analysis.report import ReportInputs
 from agent_evo_dagster.analysis.sessions import find_in_sessions
 from agent_evo_dagster.analysis.training import find_in_training
 from agent_evo_dagster.analysis.views.policy import trend_rows
+from agent_evo_dagster.analysis.views.training import training_rows
 from tests.agent_evo_dagster.analysis.builders import (
     START,
     call,
@@ -50,6 +51,7 @@ def inputs() -> ReportInputs:
         evaluation=evaluation,
         **patch_frames(),
         trend=trend_rows("round-0001", 1, evaluation),
+        training_trend=training_rows("round-0001", metrics),
         settings=pl.DataFrame(
             {
                 "name": ["learning_rate", "loss_type"],

@@ -4,6 +4,7 @@ import pytest
 from agent_evo_dagster.analysis.comparison import COMPARISON_SCHEMA, NamedRun, changed_settings, compare_runs
 from agent_evo_dagster.analysis.series import read_run
 from agent_evo_dagster.analysis.thresholds import load_thresholds
+from agent_evo_dagster.analysis.views.training import training_by_round, training_rows
 from tests.agent_evo_dagster.analysis.builders import metric_frame, rollout_frame
 
 
@@ -46,3 +47,26 @@ def test_only_settings_that_differ_are_told():
 
 def test_no_runs_are_an_empty_table():
     assert compare_runs([]).schema == COMPARISON_SCHEMA
+
+
+def test_rounds_stand_side_by_side_with_the_rewards_move_and_what_was_not_logged():
+    rounds = [
+        training_rows(
+            "round-0009", metric_frame({"reward": [0.0, 0.1, 0.2, 0.3], "kl": [0.01, None, 0.03, 0.02]})
+        ),
+        training_rows("round-0010", metric_frame({"reward": [0.3, 0.3]})),
+    ]
+    table = training_by_round(pl.concat(rounds))
+    first, second = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
+    assert (first["Round"], second["Round"]) == ("round-0009", "round-0010")
+    assert first["Per 10 steps [interval]"].startswith("+1.00 [")
+    assert first["KL"].endswith("(1 not finite)")
+    assert (second["Per 10 steps [interval]"], second["KL"]) == ("n/a", "not logged")
+
+
+def test_only_the_last_rounds_are_shown_and_the_rest_is_counted():
+    rounds = [training_rows(f"round-{n:04}", metric_frame({"reward": [0.1] * 3})) for n in range(12)]
+    table = training_by_round(pl.concat(rounds))
+    assert (len(table.rows), table.rows[-1][0]) == (10, "round-0011")
+    assert "the last 10 of 12" in table.caption
+    assert training_by_round(pl.DataFrame()).rows == ()
