@@ -25,11 +25,12 @@ from agent_evo_dagster.training.memory.summary import Summarise, SummaryMemory
 from agent_evo_dagster.training.memory.types import Memory
 from agent_evo_dagster.training.own_files import own_hashes
 from agent_evo_dagster.training.own_parts import own_reward, own_tools
-from agent_evo_dagster.training.plugins import load_class
+from agent_evo_dagster.training.plugins import is_reference, load_class
 from agent_evo_dagster.training.rollout.types import Limits
 from agent_evo_dagster.training.tool_calls.registry import format_of, named_format
 from agent_evo_dagster.training.tool_calls.types import ToolCallFormat
 
+ENVIRONMENTS = ("arithmetic", "math_calc", "tools")
 SUMMARY_TOKENS = 256
 
 
@@ -99,12 +100,18 @@ def rollout_limits(config: TrainingConfig) -> Limits:
 
 
 def _parts(config: TrainingConfig) -> _Parts:
+    for name, shipped in (("environment", ENVIRONMENTS), ("agent", ("tool",))):
+        value = getattr(config, name)
+        if not config.engine_wrapper and value not in shipped and not is_reference(value):
+            raise TrainingError(
+                f"{name} = {value!r} is none of {', '.join(shipped)}, and no FILE.py:Class or package:Class."
+            )
     # what load_class gives is never abstract, although what it is asked for is
     if config.engine_wrapper:
         wrapper = load_class(config.engine_wrapper, EngineWrapper, "engine_wrapper")(config.agent)  # type: ignore[type-abstract]
         return _Parts(wrapper.environment, wrapper.agent, wrapper.reward_names, wrapper.limits)
     agent = ToolAgent if config.agent == "tool" else load_class(config.agent, BaseAgent, "agent")  # type: ignore[type-abstract]
-    if config.environment not in ("arithmetic", "math_calc", "tools"):
+    if config.environment not in ENVIRONMENTS:
         kind = load_class(config.environment, BaseEnv, "environment")  # type: ignore[type-abstract]
         return _Parts(kind, agent, kind.reward_names, kind.limits)
     reward = _reward(config.reward)
@@ -119,7 +126,7 @@ def _parts(config: TrainingConfig) -> _Parts:
 
 def _refuse_contradictions(config: TrainingConfig) -> None:
     """What is set must have an effect."""
-    own = config.engine_wrapper or config.environment not in ("arithmetic", "math_calc", "tools")
+    own = config.engine_wrapper or config.environment not in ENVIRONMENTS
     wrong = {
         "environment beside engine_wrapper, which brings its own": config.engine_wrapper
         and config.environment != "arithmetic",

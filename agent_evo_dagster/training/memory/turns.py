@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 Message = dict[str, str]
 _THOUGHT = re.compile(r"<think>(.*?)(</think>|\Z)", re.DOTALL)
@@ -25,9 +26,8 @@ class Conversation:
 def conversation(messages: Sequence[Message]) -> Conversation:
     """Divide `messages`: a turn begins with each message of the assistant."""
     starts = [at for at, message in enumerate(messages) if message["role"] == "assistant"]
-    ends = [*starts[1:], len(messages)]
     opening = messages[: starts[0]] if starts else messages
-    turns = tuple(tuple(messages[start:end]) for start, end in zip(starts, ends, strict=True))
+    turns = tuple(tuple(messages[start:end]) for start, end in pairwise([*starts, len(messages)]))
     return Conversation(tuple(opening), turns)
 
 

@@ -163,3 +163,27 @@ def test_a_stored_configuration_with_a_strange_field_is_refused():
     strange = pl.DataFrame([("colour", "1", "default", "", "")], schema=CONFIG_SCHEMA, orient="row")
     with pytest.raises(TrainingError, match="colour"):
         config_from_frame(pl.concat([to_frame(resolve()), strange]))
+
+
+OWN = [
+    ("environment", "envs/one.py:One"),
+    ("agent", "package.module:Agent"),
+    ("tools", "t.py:T"),
+    ("reward", "r.py:r"),
+    ("engine_wrapper", "w.py"),
+    ("dataset_path", "tasks.jsonl"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), OWN)
+def test_which_code_or_data_is_read_neither_a_skill_nor_a_sentence_can_say(name: str, value: str):
+    with pytest.raises(TrainingError, match=f"rllm-config/optimisation sets {name} .*--set {name}={value}"):
+        resolve(setting(name, value))
+    with pytest.raises(TrainingError, match=f"sets {name} to .*by a flag"):
+        resolve(request=f"{name}={value}")
+    assert getattr(resolve(**{name: value}).config, name) == value
+
+
+def test_a_part_that_is_shipped_may_be_chosen_by_a_skill_or_a_sentence():
+    assert resolve(setting("environment", "math_calc")).config.environment == "math_calc"
+    assert resolve(request="reward=binary").config.reward == "binary"
