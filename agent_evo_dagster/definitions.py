@@ -7,9 +7,9 @@ import dagster as dg
 
 from agent_evo_dagster.settings import Settings, read_settings
 from assets.analysis import analysis_report, session_findings, training_findings
+from assets.archives import lineage_archive
 from assets.capture import hook_event_files, read_spool
 from assets.evaluation import policy_evaluation
-from assets.archives import lineage_archive
 from assets.packages import package_registry, skill_packages
 from assets.patches import patch_decisions, patch_evaluation, skill_patches
 from assets.rounds import round_lineage, round_status

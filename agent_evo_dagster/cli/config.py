@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from agent_evo_dagster.cli.rounds import Set, overrides
 from agent_evo_dagster.rounds.configuration import asked_config
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.config_file import ConfigFile, read_config_file
 from agent_evo_dagster.training.config_sources import ResolvedConfig, SettingRow
 
 NOT_UNDERSTOOD = 3
@@ -36,17 +38,22 @@ def check(
     everything: Annotated[
         bool, typer.Option("--all", help="All settings, not only those asked for.")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", help="YAML or JSON file, as agent-evo train takes it."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")] = False,
 ) -> None:
     """Show each setting with its source and reason; exit 1 if refused, 3 if words were not understood."""
     settings = current_settings()
     bank = settings.bank_path
     bank = bank if bank.exists() else project_root() / "skill_bank"
-    found = asked_config(SkillBank.open(bank), request, overrides(set_ or ()))
+    file = read_config_file(config) if config else ConfigFile()
+    found = asked_config(SkillBank.open(bank), request or file.request, overrides(set_ or ()), file.settings)
     if as_json:
         typer.echo(json.dumps(_fields(found)))
     else:
-        _print(Console(soft_wrap=True), found, everything=everything)
+        print_config(Console(soft_wrap=True), found, everything=everything)
     raise typer.Exit(NOT_UNDERSTOOD if found.ignored else 0)
 
 
@@ -75,8 +82,9 @@ def remarks(config: TrainingConfig) -> list[str]:
     return found
 
 
-def _print(console: Console, found: ResolvedConfig, *, everything: bool) -> None:
-    asked = [row for row in found.rows if row.source in ("request", "override")]
+def print_config(console: Console, found: ResolvedConfig, *, everything: bool) -> None:
+    """A table of the settings with their sources, and what the request left open."""
+    asked = [row for row in found.rows if row.source in ("file", "request", "override")]
     given = asked or [row for row in found.rows if row.source == "skill"]
     shown = found.rows if everything else given
     table = Table("setting", "value", "source", Column("why", overflow="fold"))

@@ -1,9 +1,6 @@
-"""`agent-evo`: the root of the commands, and the one place where errors of the library become messages."""
-
-import sys
+"""`agent-evo`: the root of the commands."""
 
 import typer
-from rich.console import Console
 
 from agent_evo_dagster.cli import (
     backtest,
@@ -21,8 +18,9 @@ from agent_evo_dagster.cli import (
     rounds,
     skills,
     task_packages,
+    train,
 )
-from agent_evo_dagster.errors import AgentEvoError
+from agent_evo_dagster.cli.telling import told_to_people
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -37,6 +35,7 @@ app.add_typer(task_packages.app, name="task-package")
 app.add_typer(lineage.app, name="lineage")
 app.add_typer(hooks.app, name="hooks")
 app.command("init")(init.init)
+app.command("train")(train.train)
 app.command("import")(importing.import_)
 app.command("export")(export.export)
 app.command("report")(report.report)
@@ -48,12 +47,4 @@ app.command("doctor")(doctor.doctor)
 
 def main() -> None:
     """Run a command; an error of the library is one message on stderr and exit code 1."""
-    try:
-        app()
-    except AgentEvoError as error:
-        Console(stderr=True, soft_wrap=True).print(f"agent-evo: {error}", markup=False, highlight=False)
-        sys.exit(1)
-    except OSError as error:  # a full disk, a read-only home: the person's to mend, not a fault of the code
-        told = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
-        Console(stderr=True, soft_wrap=True).print(f"agent-evo: {told}", markup=False, highlight=False)
-        sys.exit(1)
+    told_to_people("agent-evo", app)

@@ -34,6 +34,7 @@ class RoundRequest:
     allow_empty: bool = False
     quiet: timedelta = QUIET
     opened_by: Opener = "person"
+    config_file: Mapping[str, float | int | str] = field(default_factory=dict)
 
 
 def ensure_bank(settings: Settings, template: Path) -> SkillBank:
@@ -107,6 +108,7 @@ def open_round(
             seed=ask.seed,
             request=ask.request,
             overrides=dict(ask.overrides),
+            config_file=dict(ask.config_file),
             policy=settings.policy,
             include_open_sessions=ask.include_open_sessions,
             opened_by=ask.opened_by,

@@ -41,6 +41,7 @@ class RoundManifest(BaseModel):
     seed: int
     request: str = Field(description="What was asked for, in plain language; may be empty.")
     overrides: dict[str, float | int | str] = Field(description="Training settings given by flags.")
+    config_file: dict[str, float | int | str] = Field({}, description="Training settings given by a file.")
     operator: Literal["direct"] = "direct"
     policy: Literal["auto", "manual"]
     include_open_sessions: bool

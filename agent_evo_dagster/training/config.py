@@ -2,21 +2,27 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_evo_dagster.training.breaker import BreakerSettings
 
+MODELS = ("embedded", "smollm2")
 
-class TrainingConfig(BreakerSettings):
-    """Everything that decides a run. Names are TRL's where TRL has one; units are in the descriptions."""
+
+class RunSettings(BaseModel):
+    """What decides a run, but for when it is stopped early."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
 
     backend: Literal["hf", "verl", "mindspeed_rl"] = Field(
         "hf", description="Training library behind the run: Hugging Face TRL, verl, or MindSpeed-RL."
     )
     model: str = Field(
         "embedded",
-        min_length=1,
-        description="Policy to train: embedded, smollm2, or a folder in the Hugging Face layout.",
+        pattern=rf"^({'|'.join(MODELS)}|(/|\./|\.\./|~).*)$",
+        max_length=1024,
+        description="Policy to train: embedded, smollm2, or the path of a folder in the Hugging Face layout "
+        "(with / or ./ or ~ in front; nothing is downloaded).",
     )
     dataset: Literal["arithmetic", "file", "hf_disk"] = Field(
         "arithmetic",
@@ -83,6 +89,7 @@ class TrainingConfig(BreakerSettings):
     loss_type: Literal["grpo", "dapo", "dr_grpo", "bnpo"] = Field("dapo", description="Loss aggregation.")
     scale_rewards: Literal["group", "batch", "none"] = Field("group", description="Scale of advantages.")
     max_grad_norm: float = Field(1.0, gt=0, le=1000, description="Gradient clipping norm.")
+    weight_decay: float = Field(0.0, ge=0, le=1, description="AdamW's weight decay.")
     adam_beta2: float = Field(0.98, gt=0, lt=1, description="AdamW's second moment decay.")
     max_turns: int = Field(3, ge=1, le=64, description="Assistant turns in one rollout.")
     max_new_tokens: int = Field(
@@ -127,3 +134,7 @@ class TrainingConfig(BreakerSettings):
     threads: int = Field(1, ge=1, le=1024, description="CPU threads of torch.")
     evaluation_tasks: int = Field(200, ge=2, le=100_000, description="Held-out problems of the report split.")
     evaluation_samples: int = Field(2, ge=1, le=256, description="Sampled rollouts of each held-out problem.")
+
+
+class TrainingConfig(BreakerSettings, RunSettings):
+    """Everything that decides a run. Names are TRL's where TRL has one; units are in the descriptions."""

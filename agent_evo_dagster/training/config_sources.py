@@ -1,4 +1,4 @@
-"""Where the values of a training configuration come from: defaults, skills, the request, overrides.
+"""Where the values of a training configuration come from: defaults, skills, a file, the request, overrides.
 
 Every value keeps its source, its origin and its reason. Fields and ranges are in config, the grammar of a
 request is in plain_language.
@@ -7,6 +7,7 @@ request is in plain_language.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import polars as pl
@@ -17,7 +18,7 @@ from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.own_files import names_own_file
 from agent_evo_dagster.training.plain_language import read_request
 
-Source = Literal["default", "skill", "request", "override", "manifest"]
+Source = Literal["default", "skill", "file", "request", "override", "manifest"]
 SettingValue = float | int | str
 
 # One row per field of the configuration.
@@ -76,8 +77,9 @@ def resolve_config(
     request: str,
     overrides: Mapping[str, SettingValue],
     seed: int,
+    file: Mapping[str, SettingValue] = MappingProxyType({}),
 ) -> ResolvedConfig:
-    """Put the sources together; the later one wins: default, skill or seed, request, override.
+    """Put the sources together; the later one wins: default, skill or seed, file, request, override.
 
     A skill's bounds hold for the skill. A person may go beyond them, up to the config's own; the row then
     says so.
@@ -94,6 +96,9 @@ def resolve_config(
     rows.update({name: row for name, (row, _) in skills.items()})
     bounds = {name: setting for name, (_, setting) in skills.items()}
 
+    for name, value in file.items():
+        _require_known(name, "the configuration file")
+        rows[name] = _asked(SettingRow(name, value, "file", name, "given by a file"), rows, bounds)
     reading = read_request(request)
     for item in reading.understood:
         _refuse_own_file(item.name, item.value, f"the request ({item.words!r})")

@@ -8,10 +8,9 @@ understand comes back as it was written, so that a caller can say so.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import get_args
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.config import MODELS, TrainingConfig
 
 MAX_REQUEST_CHARACTERS = 4_000
 
@@ -49,7 +48,9 @@ _MODEL = re.compile(
     r"|\b[a-z][\w.]*-\d+(?:\.\d+)?[bm]\b(?:-\w+)*",
     re.IGNORECASE | re.ASCII,
 )
-_EMBEDDED = re.compile(r"\b(?P<word>embedded)(?:\s+(?:policy|model))?\b", re.IGNORECASE)
+_KNOWN_MODEL = re.compile(
+    r"\b(?P<word>embedded|smollm2)(?:-135m(?:-instruct)?)?(?:\s+(?:policy|model))?\b", re.IGNORECASE
+)
 # Words that carry no setting, taken off the ends of what is left over.
 _FILLER = (
     r"(?:\b(?:a|an|and|at|for|of|please|run|set|the|to|train|use|using|with)\b"
@@ -110,7 +111,7 @@ def _patterns() -> Iterator[tuple[str, re.Pattern[str]]]:
     for name, units in _UNITS.items():
         for unit in units:
             yield name, _compiled(rf"{_NOT_AN_INTERVAL}{_NUMBER}\s*{unit}(?![a-z_])")
-    yield "model", _EMBEDDED
+    yield "model", _KNOWN_MODEL
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -130,10 +131,11 @@ def _understood(name: str, match: re.Match[str]) -> Understood:
 
 def _refuse_other_models(rest: str) -> None:
     if match := _MODEL.search(rest):
-        known = ", ".join(get_args(TrainingConfig.model_fields["model"].annotation))
+        known = ", ".join(MODELS)
         raise TrainingError(
             f"The request asks for the model {match.group().rstrip('.-')!r}; the backend hf trains here: "
-            f"{known}. Leave the model out of the request, or name one of these."
+            f"{known}. Leave the model out of the request, name one of these, or give a folder: "
+            "--set model=PATH."
         )
 
 

@@ -36,7 +36,7 @@ def grpo_arguments(config: TrainingConfig, output_dir: Path, place: Placement, *
         scale_rewards=config.scale_rewards,
         max_grad_norm=config.max_grad_norm,
         adam_beta2=config.adam_beta2,
-        weight_decay=0.0,
+        weight_decay=config.weight_decay,
         use_cpu=place.device == "cpu",
         bf16=place.dtype == "bfloat16",
         fp16=place.dtype == "float16",

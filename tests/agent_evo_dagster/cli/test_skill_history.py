@@ -134,7 +134,7 @@ def test_every_action_is_offered(bank: SkillBank) -> None:
 
 def test_schemas_are_written_where_one_says(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["skills", "schemas", str(tmp_path / "schemas")])
-    assert result.output.count("wrote ") == 3
+    assert result.output.count("wrote ") == 5
     assert (
         json.loads((tmp_path / "schemas/bank.schema.json").read_text())["title"]
         == "bank.yaml of a skill bank"

@@ -118,7 +118,7 @@ def test_a_skill_does_not_choose_the_seed():
         ({"learning_rate": float("nan")}, "learning_rate = nan"),
         ({"max_steps": 2.5}, "max_steps = 2.5"),
         ({"loss_type": "ppo"}, "loss_type = 'ppo'.*'grpo'"),
-        ({"model": "qwen2.5-7b"}, "model = 'qwen2.5-7b'.*'embedded'"),
+        ({"model": "qwen2.5-7b"}, "model = 'qwen2.5-7b'.*embedded"),
         ({"max_step": 3}, "'max_step' in the overrides.*max_steps"),
     ],
 )

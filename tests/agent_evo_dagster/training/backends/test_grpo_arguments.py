@@ -24,7 +24,7 @@ def test_every_setting_reaches_trl_under_its_own_name(tmp_path, torch):
         learning_rate=3e-4, max_steps=7, prompts_per_step=6, num_generations=4, temperature=0.9, beta=0.01,
         epsilon=0.1, epsilon_high=0.3, loss_type="dr_grpo", scale_rewards="batch", max_grad_norm=0.5,
         adam_beta2=0.9, warmup_steps=1, seed=3, num_iterations=2, max_completion_length=77,
-        entropy_coef=0.03, gradient_checkpointing=True,
+        entropy_coef=0.03, weight_decay=0.02, gradient_checkpointing=True,
     )  # fmt: skip
     arguments = grpo_arguments(config, tmp_path, CPU)
     for name in TrainingConfig.model_fields.keys() - ELSEWHERE:

@@ -41,8 +41,8 @@ def test_a_folder_without_weights_is_refused(tmp_path):
 
 
 def test_a_name_that_is_nothing_is_refused_and_nothing_is_downloaded(tmp_path):
-    with pytest.raises(TrainingError, match=r"'org/model' is neither embedded, smollm2 nor a folder"):
-        base_policy("org/model", tmp_path, python=None)
+    with pytest.raises(TrainingError, match=r"'./org/model' is neither embedded, smollm2 nor a folder"):
+        base_policy("./org/model", tmp_path, python=None)
 
 
 def test_a_packed_policy_is_unpacked_once(unpacker):

@@ -1,0 +1,22 @@
+"""Errors of the library as messages on standard error, for every command that a person types."""
+
+import sys
+from collections.abc import Callable
+
+from rich.console import Console
+
+from agent_evo_dagster.errors import AgentEvoError
+
+
+def told_to_people(name: str, app: Callable[[], object]) -> None:
+    """Run `app`; an error of the library is one message on stderr and exit code 1."""
+    try:
+        app()
+    except AgentEvoError as error:
+        message = str(error)
+    except OSError as error:  # a full disk, a read-only home: the person's to mend, not a fault of the code
+        message = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
+    else:
+        return
+    Console(stderr=True, soft_wrap=True).print(f"{name}: {message}", markup=False, highlight=False)
+    sys.exit(1)
