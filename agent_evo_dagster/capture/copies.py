@@ -91,6 +91,8 @@ def _keep_type(source: Path, copy: Path) -> None:
     if isinstance(name, str):
         line = {"type": "agent-type", "agentId": source.stem.removeprefix("agent-"), "agentType": name}
         write_atomic(kept, f"{dump(line)}\n".encode(), mode=0o600)
+        status = source.stat()
+        os.utime(kept, ns=(status.st_atime_ns, status.st_mtime_ns))  # as quiet as its transcript
 
 
 def _is_kept(source: Path, copy: Path) -> bool:
