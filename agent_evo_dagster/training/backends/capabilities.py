@@ -40,7 +40,7 @@ _OF_THE_WORKER = (
 # Decided by environments, agents and our rollout, which hf and verl share.
 _OF_THE_ROLLOUT = (
     "dataset", "dataset_path", "question_field", "answer_field", "answer_type", "max_question_characters",
-    "environment", "agent", "tools", "reward", "engine_wrapper", "tool_format", "tool_listing", "memory",
+    "environment", "agent", "tools", "reward", "engine_wrapper", "tool_format", "tool_listing",
     "summary_fallback", "max_turns", "max_new_tokens", "context_length", "tool_seconds", "turn_seconds",
     "rollout_seconds", "truncated",
 )  # fmt: skip
@@ -79,6 +79,7 @@ _VERL: Mapping[str, Support] = MappingProxyType(
         "scale_rewards": Support("algorithm.norm_adv_by_std_in_grpo", only=("group", "none")),
         "max_grad_norm": Support(f"{_ACTOR}.optim.clip_grad"),
         "adam_beta2": Support(f"{_ACTOR}.optim.betas"),
+        "weight_decay": Support(f"{_ACTOR}.optim.weight_decay"),
         "max_completion_length": Support("data.max_response_length"),
         "device": Support("trainer.device", only=("auto", "cuda", "npu"), note="auto is cuda"),
         "dtype": Support("bfloat16", only=("auto", "bfloat16")),
@@ -87,6 +88,7 @@ _VERL: Mapping[str, Support] = MappingProxyType(
         "gradient_checkpointing": Support("actor_rollout_ref.model.enable_gradient_checkpointing"),
         "micro_batch_size": Support(f"{_ACTOR}.ppo_micro_batch_size_per_gpu"),
         "save_steps": Support("trainer.save_freq"),
+        "memory": Support("our rollout", only=("none", "simple"), note="nobody there summarises"),
         "refills": Support("one new group", only=(1,), note="verl replaces a failed group"),
     }
 )
@@ -109,6 +111,7 @@ _MINDSPEED: Mapping[str, Support] = MappingProxyType(
         "scale_rewards": Support("rl_config.adv_estimator", only=("group",)),
         "max_grad_norm": Support("actor_config.clip_grad"),
         "adam_beta2": Support("actor_config.adam_beta2"),
+        "weight_decay": Support("actor_config.weight_decay"),
         "max_turns": Support("one turn", only=(1,)),
         "max_new_tokens": Support(
             "generate_config.sampling_config.max_tokens",
@@ -133,6 +136,7 @@ _HF: Mapping[str, Support] = MappingProxyType(
         "entropy_coef": Support("our loss term"),
         "device": Support("torch device"),
         "refills": OURS,
+        "memory": OURS,
         "lora_rank": Support("peft r"),
         "lora_alpha": Support("peft lora_alpha"),
         "micro_batch_size": Support("per_device_train_batch_size"),

@@ -1,5 +1,7 @@
 """A foreign trainer under way: a child of the worker, or a job of a Ray cluster. Not what it trains."""
 
+import os
+import shlex
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -100,18 +102,22 @@ class _Job:
 def ray_job(command: Sequence[str], *, dashboard: str, env: Mapping[str, str], log: Path) -> Iterator[Run]:
     """`command` as a job of the cluster behind `dashboard`; it is stopped when the block is left.
 
-    Raises:
-        TrainingError: the cluster cannot be reached.
-    """
-    import shlex
+    `env` is the job's, and this process's as well: what protects the cluster has to be known to both.
 
+    Raises:
+        TrainingError: the cluster cannot be reached, or lets nobody in without its token.
+    """
+    os.environ.update(env)  # before Ray is imported: it reads them once
+    from ray.exceptions import RayError
     from ray.job_submission import JobSubmissionClient
 
     try:
         client = JobSubmissionClient(dashboard)
         job_id = client.submit_job(entrypoint=shlex.join(command), runtime_env={"env_vars": dict(env)})
-    except (ConnectionError, RuntimeError) as error:
-        raise TrainingError(f"No job can be submitted to {dashboard} (ray.dashboard): {error}") from error
+    except (ConnectionError, RuntimeError, RayError) as error:
+        raise TrainingError(
+            f"No job can be submitted to {dashboard} (ray.dashboard, ray.token_file): {error}"
+        ) from error
     log.touch()
     run = _Job(client, job_id, log)
     try:

@@ -141,7 +141,7 @@ def _actor(config: TrainingConfig, settings: MindSpeedSettings, files: MindSpeed
         "lr_decay_style": "constant",
         "min_lr": 0.0,
         "lr_warmup_fraction": min(1.0, config.warmup_steps / config.max_steps),
-        "weight_decay": 0.0,
+        "weight_decay": config.weight_decay,
         "clip_grad": config.max_grad_norm,
         "adam_beta1": BETA1,
         "adam_beta2": config.adam_beta2,

@@ -23,7 +23,7 @@ from agent_evo_dagster.training.backends.verl_overrides import (
     overrides,
     runtime_variables,
 )
-from agent_evo_dagster.training.backends.verl_preflight import compose, require_devices
+from agent_evo_dagster.training.backends.verl_preflight import compose, require_cpus, require_devices
 from agent_evo_dagster.training.backends.verl_rollouts import batch_metrics, trained_rollouts, validations
 from agent_evo_dagster.training.breaker import tripped
 from agent_evo_dagster.training.config import TrainingConfig
@@ -31,8 +31,10 @@ from agent_evo_dagster.training.deployment import Deployment
 from agent_evo_dagster.training.environment_choice import environment_of
 from agent_evo_dagster.training.metrics import METRICS_FILE, Values
 from agent_evo_dagster.training.outcome import write_frame
+from agent_evo_dagster.training.policy.checkpoints import load_tokenizer
 from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.reporting import Monitor
+from agent_evo_dagster.training.rollout.render import ChatRenderer
 from agent_evo_dagster.training.rollout.summary import summary
 
 VALIDATION_FILE = "validation.parquet"
@@ -52,7 +54,8 @@ def train_with_verl(
     arguments = overrides(config, deployment.verl, deployment.ray, base.absolute(), files)
     variables = _variables(config, deployment, files)
     _preflight(config, deployment, arguments)
-    write_files(config, deployment.verl, environment_of(config), files)
+    template = ChatRenderer(load_tokenizer(base)).chat_template
+    write_files(config, deployment.verl, environment_of(config, template), files)
     progress = _Progress(config, files, monitor)
     with _started(deployment, arguments, variables, files) as run:
         follow(run, files.log, poll=progress.poll, tick=monitor.tick)
@@ -105,6 +108,7 @@ def _preflight(config: TrainingConfig, deployment: Deployment, arguments: list[s
         require_ascend(deployment.ascend, deployment.verl, here=own_devices)
     compose(arguments)
     if own_devices:
+        require_cpus(deployment.verl, deployment.ray)
         require_devices("npu" if config.device == "npu" else "cuda", deployment.verl.devices_per_node)
 
 

@@ -49,7 +49,7 @@ class AgentEvoLoop:
         from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopOutput
 
         extra = dict(sample["extra_info"])
-        environment = environment_of(self._config)
+        environment = environment_of(self._config, self._renderer.chat_template)
         episode = environment.episode(environment.task(str(extra["task_id"])))
         key = f"{sample['uid']}_{int(sample.get('session_id', 0))}_0"
         made = await self.attempt(episode, key, sampling_params)

@@ -179,7 +179,7 @@ def _actor(config: TrainingConfig, settings: VerlSettings) -> dict[str, Value]:
         f"{actor}.loss_scale_factor": config.max_completion_length,
         f"{actor}.optim.lr": config.learning_rate,
         f"{actor}.optim.lr_warmup_steps": config.warmup_steps,
-        f"{actor}.optim.weight_decay": 0.0,
+        f"{actor}.optim.weight_decay": config.weight_decay,
         f"{actor}.optim.betas": [0.9, config.adam_beta2],
         f"{actor}.optim.clip_grad": config.max_grad_norm,
         **_sharding(config, settings),
@@ -267,6 +267,7 @@ def _trainer(config: TrainingConfig, settings: VerlSettings, files: VerlFiles) -
         "trainer.test_freq": settings.validate_every or -1,
         "trainer.val_before_train": False,
         "trainer.resume_mode": "disable",
+        "transfer_queue.backend.SimpleStorage.num_data_storage_units": settings.storage_units,
         "trainer.v1.trainer_mode": "sync",
         "trainer.v1.sampler.sync_refill_failed_groups": True,
     }

@@ -1,13 +1,18 @@
 """What is checked before verl starts: its own configuration, its version, and the devices of this machine."""
 
+import os
 from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from agent_evo_dagster.errors import MissingExtraError, TrainingError
+from agent_evo_dagster.training.backends.ray_settings import RaySettings
+from agent_evo_dagster.training.backends.verl_settings import VerlSettings
 
 SUPPORTED = "0.9."  # the releases whose names the overrides have
 SHOWN = 2000
+CONTROLLER_CPUS = 1  # of the queue that holds rollouts
+CPUS_PER_DEVICE = 3  # what verl reserves beside each device
 
 
 def require_verl() -> str:
@@ -63,6 +68,21 @@ def _validate(config: Any) -> None:
     validate_config(
         config=config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config)
     )
+
+
+def require_cpus(settings: VerlSettings, ray: RaySettings) -> None:
+    """Refuse a run on this machine's own Ray where it has too few CPUs: verl would wait for them for ever.
+
+    Raises:
+        TrainingError: there are fewer than verl asks Ray for.
+    """
+    here = ray.num_cpus or os.cpu_count() or 1
+    needed = settings.storage_units + CONTROLLER_CPUS + CPUS_PER_DEVICE * settings.devices_per_node
+    if here < needed:
+        raise TrainingError(
+            f"verl asks Ray for {needed} CPUs a node and would wait for ever for more than the {here} here. "
+            f"They are counted, not measured: ray.num_cpus: {needed} lets it start."
+        )
 
 
 def require_devices(device: str, count: int) -> None:

@@ -22,6 +22,7 @@ class VerlSettings(BaseModel):
     offload: bool = Field(False, description="Weights and optimiser in main memory while not in use.")
     max_prompt_length: int = Field(1024, ge=1, description="Tokens; a longer prompt is an error.")
     agent_workers: int = Field(1, ge=1, le=1024, description="Processes that talk to environments.")
+    storage_units: int = Field(1, ge=1, le=1024, description="Processes that hold rollouts until trained on.")
     validate_every: int = Field(0, ge=0, description="Steps between validations on dev tasks; 0: none.")
     validation_tasks: int = Field(64, ge=1, le=100_000, description="dev tasks of one validation.")
     keep_shards: bool = Field(False, description="Keep verl's own checkpoints beside the merged one.")

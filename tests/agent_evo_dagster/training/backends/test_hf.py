@@ -115,6 +115,20 @@ def test_a_group_with_one_usable_row_trains_nothing_and_gives_no_nan(policy, env
     assert same_weights(after, policy)
 
 
+def test_rollouts_that_failed_once_are_attempted_again_and_train(environment):
+    def break_the_first_attempts(episode, count):
+        if count < 3:
+            episode.act = lambda text: 1 / 0
+
+    config = TINY.model_copy(update={"max_steps": 1})
+    _, watch, trained = run(config, Changed(environment, break_the_first_attempts))
+    assert "infra_error" not in trained.rollouts["finish"].to_list()
+    assert trained.rollouts["reward"].is_not_null().all()
+    assert watch.steps[0]["rollout/refilled_infra_error"] == 3
+    assert watch.steps[0]["rollout/usable"] == 1
+    assert watch.steps[0]["rollout/drift"] == 0
+
+
 def test_a_second_pass_over_a_batch_needs_no_new_rollouts(environment):
     _, watch, trained = run(TINY.model_copy(update={"num_iterations": 2}), environment)
     assert len(watch.steps) == 2

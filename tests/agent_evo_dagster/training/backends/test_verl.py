@@ -11,10 +11,13 @@ import pytest
 from agent_evo_dagster.errors import TrainingError, WorkerError
 from agent_evo_dagster.training import elsewhere
 from agent_evo_dagster.training.backends import foreign, verl
+from agent_evo_dagster.training.backends.ray_settings import RaySettings
 from agent_evo_dagster.training.backends.verl_checkpoints import merge_command, newest_checkpoint
 from agent_evo_dagster.training.backends.verl_files import TASK_SCHEMA, task_frame
 from agent_evo_dagster.training.backends.verl_metrics import MetricsReader
+from agent_evo_dagster.training.backends.verl_preflight import require_cpus
 from agent_evo_dagster.training.backends.verl_rows import read_dumps, read_rows
+from agent_evo_dagster.training.backends.verl_settings import VerlSettings
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.deployment import Deployment
 from agent_evo_dagster.training.environment_choice import environment_of
@@ -34,6 +37,7 @@ def run(tmp_path, monkeypatch):
     """Trains with the stub in a mode of its own; the merger copies the policy that the run began with."""
     monkeypatch.setattr(foreign, "POLL_SECONDS", 0.05)
     monkeypatch.setattr(verl, "compose", lambda arguments: None)
+    monkeypatch.setattr(verl, "require_cpus", lambda settings, ray: None)
     monkeypatch.setattr(verl, "require_devices", lambda device, count: None)
     monkeypatch.setattr(verl, "command_of", lambda arguments: [sys.executable, str(STUB), *arguments])
     monkeypatch.setattr(verl, "merge", lambda *a, **k: shutil.copytree(a[2], a[3]))
@@ -108,8 +112,8 @@ def test_sharded_checkpoints_do_not_stay_unless_asked_for(run, tmp_path):
     assert read_rows(tmp_path / "verl/rows")
 
 
-def test_the_tasks_are_written_as_verl_reads_them():
-    environment = environment_of(CONFIG)
+def test_the_tasks_are_written_as_verl_reads_them(renderer):
+    environment = environment_of(CONFIG, renderer.chat_template)
     tasks = environment.tasks("dev", 3, 1)
     frame = task_frame(environment, tasks, "dev", CONFIG)
     assert frame.schema == TASK_SCHEMA
@@ -162,6 +166,13 @@ def test_megatron_shards_are_merged_with_what_megatron_needs(tmp_path):
         "merge", "--backend", "megatron", "--local_dir", str(tmp_path / "s"), "--target_dir",
         str(tmp_path / "t"), "--use_cpu_initialization", "--tie-word-embedding",
     ]  # fmt: skip
+
+
+def test_a_machine_with_too_few_cpus_is_refused_since_verl_would_wait_for_ever():
+    settings = VerlSettings(devices_per_node=2, storage_units=2)
+    require_cpus(settings, RaySettings(num_cpus=9))
+    with pytest.raises(TrainingError, match=r"asks Ray for 9 CPUs a node .* than the 8 here"):
+        require_cpus(settings, RaySettings(num_cpus=8))
 
 
 def test_a_part_of_a_larger_job_ticks_its_heart(tmp_path):

@@ -54,7 +54,7 @@ class Server:
 
 @pytest.fixture
 def known(policy, renderer):
-    environment = environment_of(CONFIG)
+    environment = environment_of(CONFIG, renderer.chat_template)
     tasks = environment.tasks("train", 6, 0)
     engine = LocalEngine(policy.model, policy.tokenizer)
     episodes = [environment.episode(task) for task in tasks]
@@ -123,7 +123,7 @@ def test_a_failed_environment_gives_no_rollout_at_all(known, policy, renderer, t
             episode.act = act
             return episode
 
-    monkeypatch.setattr(verl_agent_loop, "environment_of", lambda config: Broken(environment_of(config)))
+    monkeypatch.setattr(verl_agent_loop, "environment_of", lambda *given: Broken(environment_of(*given)))
     server = Server(expected, renderer.end_of_turn)
     with pytest.raises(TrainingError, match="the tool's machine is gone"):
         asyncio.run(loop(server, policy, tmp_path).run({}, **sample(tasks[0])))

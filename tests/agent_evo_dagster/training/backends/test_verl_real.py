@@ -21,6 +21,7 @@ from agent_evo_dagster.training.backends.verl_overrides import VerlFiles, overri
 from agent_evo_dagster.training.backends.verl_rows import read_rows
 from agent_evo_dagster.training.backends.verl_settings import VerlSettings
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.deployment import Deployment
 from agent_evo_dagster.training.engines import LocalEngine
 from agent_evo_dagster.training.environment_choice import environment_of, rollout_limits
 from agent_evo_dagster.training.launch import run_worker
@@ -64,13 +65,13 @@ CASES = {
     "knobs": {
         "config": {
             "learning_rate": 6e-4, "beta": 0.04, "epsilon": 0.1, "epsilon_high": 0.3, "loss_type": "dr_grpo",
-            "scale_rewards": "none", "lora_rank": 8, "lora_alpha": 16, "gradient_checkpointing": True,
+            "scale_rewards": "none", "gradient_checkpointing": True,
             "num_iterations": 2, "entropy_coef": 0.01, "seed": 7, "temperature": 0.8, "adam_beta2": 0.95,
         },
         "show": [
             f"{ACTOR}.optim.lr", f"{ACTOR}.use_kl_loss", f"{ACTOR}.kl_loss_coef", f"{ACTOR}.clip_ratio_low",
             f"{ACTOR}.clip_ratio_high", f"{ACTOR}.loss_agg_mode", "algorithm.norm_adv_by_std_in_grpo",
-            "actor_rollout_ref.model.lora_rank", f"{ACTOR}.ppo_epochs", f"{ACTOR}.entropy_coeff",
+            f"{ACTOR}.ppo_epochs", f"{ACTOR}.entropy_coeff",
             f"{ROLLOUT}.temperature", f"{ACTOR}.optim.betas", "trainer.total_training_steps",
         ],
     },
@@ -92,6 +93,7 @@ CASES = {
         "show": [f"{ACTOR}.strategy", f"{ACTOR}.megatron.tensor_model_parallel_size"],
     },
     "sglang": {"verl": {"engine": "sglang"}, "show": [f"{ROLLOUT}.name"]},
+    "lora": {"config": {"lora_rank": 8, "lora_alpha": 16}, "show": ["actor_rollout_ref.model.lora_rank"]},
     "unknown name": {"more": ["actor_rollout_ref.actor.no_such_knob=1"], "show": []},
     "impossible batch": {"more": [f"{ACTOR}.ppo_mini_batch_size=1024"], "show": []},
 }  # fmt: skip
@@ -105,7 +107,10 @@ def composed(check):
     )
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("unknown name", "impossible batch")])
+REFUSED = ("lora", "unknown name", "impossible batch")
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name not in REFUSED])
 def test_verl_composes_and_validates_what_it_is_told(composed, name):
     assert isinstance(composed[name], dict), composed[name]
 
@@ -116,7 +121,7 @@ def test_verl_has_the_values_that_were_asked_for(composed):
         f"{ACTOR}.optim.lr": 6e-4, f"{ACTOR}.use_kl_loss": True, f"{ACTOR}.kl_loss_coef": 0.04,
         f"{ACTOR}.clip_ratio_low": 0.1, f"{ACTOR}.clip_ratio_high": 0.3,
         f"{ACTOR}.loss_agg_mode": "seq-mean-token-sum-norm", "algorithm.norm_adv_by_std_in_grpo": False,
-        "actor_rollout_ref.model.lora_rank": 8, f"{ACTOR}.ppo_epochs": 2, f"{ACTOR}.entropy_coeff": 0.01,
+        f"{ACTOR}.ppo_epochs": 2, f"{ACTOR}.entropy_coeff": 0.01,
         f"{ROLLOUT}.temperature": 0.8, f"{ACTOR}.optim.betas": [0.9, 0.95], "trainer.total_training_steps": 5,
     }  # fmt: skip
     assert composed["npu"] == {"trainer.device": "npu"}
@@ -126,15 +131,21 @@ def test_verl_has_the_values_that_were_asked_for(composed):
     assert composed["megatron"][f"{ACTOR}.megatron.tensor_model_parallel_size"] == 2
 
 
+def test_adapters_compose_as_far_as_verl_can_check_them_without_vllm(composed):
+    """Its last check asks vLLM which ranks it can serve; every name before that was accepted."""
+    found = composed["lora"]
+    assert found == {"actor_rollout_ref.model.lora_rank": 8} or "vllm version None not supported" in found
+
+
 def test_what_verl_refuses_is_refused_in_its_words(composed):
     assert "no_such_knob" in composed["unknown name"]
     assert "train_batch_size" in composed["impossible batch"]
 
 
 @pytest.fixture
-def files(tmp_path):
+def files(tmp_path, renderer):
     found = VerlFiles(tmp_path / "verl")
-    write_files(CONFIG, VerlSettings(), environment_of(CONFIG), found)
+    write_files(CONFIG, VerlSettings(), environment_of(CONFIG, renderer.chat_template), found)
     return found
 
 
@@ -146,7 +157,7 @@ def test_verls_dataset_has_the_tasks_in_our_order(check, files):
 
 
 def test_verls_agent_loop_makes_the_rollouts_that_are_made_here(check, files, policy):
-    environment = environment_of(CONFIG)
+    environment = environment_of(CONFIG, policy.tokenizer.chat_template)
     tasks = environment.tasks("train", 6, CONFIG.seed)
     engine = LocalEngine(policy.model, policy.tokenizer)
     episodes = [environment.episode(task) for task in tasks]
@@ -171,7 +182,7 @@ def test_fsdp_shards_become_the_policy_that_was_sharded(check, policy, tmp_path,
 
 def test_on_a_cpu_verl_starts_ray_and_says_that_it_has_no_devices(python, files, monkeypatch):
     """How far verl comes here; its own devices are what is missing, and nothing that we said to it."""
-    arguments = overrides(CONFIG, VerlSettings(), RaySettings(num_cpus=2), EMBEDDED, files)
+    arguments = overrides(CONFIG, VerlSettings(), RaySettings(num_cpus=8), EMBEDDED, files)
     monkeypatch.setattr(verl.sys, "executable", str(python))
     environment = {**os.environ, "VERL_FILE_LOGGER_PATH": str(files.metrics), "CUDA_VISIBLE_DEVICES": ""}
     command = verl.command_of(arguments)
@@ -200,7 +211,10 @@ def ray_processes(root):
 
 
 def test_the_worker_refuses_a_run_that_this_machine_has_no_devices_for(python, tmp_path):
-    request = WorkerRequest(job="train", run_dir=tmp_path / "run", config=CONFIG, init_checkpoint=None)
+    deployment = Deployment(ray=RaySettings(num_cpus=8))
+    request = WorkerRequest(
+        job="train", run_dir=tmp_path / "run", config=CONFIG, init_checkpoint=None, deployment=deployment
+    )
     with pytest.raises(WorkerError, match=r"(?s)phase 'train with verl'.*asks for 1 cuda devices a node"):
         run_worker(
             request, python=python, heartbeat_timeout=300, time_limit=600, env={"CUDA_VISIBLE_DEVICES": ""}
@@ -215,7 +229,7 @@ def test_what_verl_trained_can_be_evaluated_in_its_own_python(python, policy, tm
     )  # fmt: skip
     run_worker(request, python=python, heartbeat_timeout=300, time_limit=600)
     greedy = read_evaluation(tmp_path / "run").filter(mode="greedy", policy="after")
-    environment = environment_of(CONFIG)
+    environment = environment_of(CONFIG, policy.tokenizer.chat_template)
     tasks = environment.tasks("dev", 20, 1)
     here = LocalEngine(policy.model, policy.tokenizer).attempt(
         [environment.episode(task) for task in tasks], environment.limits, Sampling(0.0, 1), tick=lambda: None
@@ -225,11 +239,14 @@ def test_what_verl_trained_can_be_evaluated_in_its_own_python(python, policy, tm
 
 @pytest.fixture(scope="session")
 def cluster(python, tmp_path_factory):
-    """A Ray cluster of one node on loopback, with a job server."""
+    """A Ray cluster of one node on loopback, with a job server; nobody gets in without its token."""
     root = tmp_path_factory.mktemp("ray")
+    (root / "token").write_text("0123456789abcdef" * 4)
+    (root / "wrong").write_text("fedcba9876543210" * 4)
+    auth = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(root / "token")}
     port, dashboard = free_port(), free_port()
     ray = python.with_name("ray")
-    environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "RAY_TMPDIR": "/tmp/r"}
+    environment = {**os.environ, **auth, "RAY_USAGE_STATS_ENABLED": "0"}
     start = [
         ray, "start", "--head", "--block", f"--port={port}", "--num-cpus=2", "--node-ip-address=127.0.0.1",
         "--dashboard-host=127.0.0.1", f"--dashboard-port={dashboard}", "--include-dashboard=true",
@@ -240,7 +257,7 @@ def cluster(python, tmp_path_factory):
         while not answers(dashboard):
             assert time.monotonic() < deadline, (root / "ray.log").read_text()[-3000:]
             time.sleep(0.5)
-        yield f"http://127.0.0.1:{dashboard}"
+        yield f"http://127.0.0.1:{dashboard}", root
 
 
 def free_port():
@@ -261,10 +278,20 @@ def test_a_job_of_a_cluster_ends_fails_and_is_stopped_as_a_child_is(check, clust
         "badly": "print('no devices here'); raise SystemExit(3)",
         "stopped": "import time; print('began', flush=True); time.sleep(300)",
     }
-    found = check("ray_jobs", {"dashboard": cluster, "root": str(tmp_path), "jobs": jobs})
+    address, root = cluster
+    case = {"dashboard": address, "root": str(tmp_path), "ray": {"token_file": str(root / "token")}}
+    found = check("ray_jobs", {**case, "jobs": jobs})
     assert found["well"][0] == "ended"
     assert "was told to the job" in found["well"][1]
     assert found["badly"][0] == "failed"
     assert "the job status FAILED" in found["badly"][1]
     assert "no devices here" in found["badly"][1]
     assert found["stopped"][0] == "stopped"
+
+
+def test_a_cluster_lets_nobody_in_with_another_token(check, cluster, tmp_path):
+    address, root = cluster
+    case = {"dashboard": address, "root": str(tmp_path), "ray": {"token_file": str(root / "wrong")}}
+    found = check("ray_jobs", {**case, "jobs": {"any": "print('never')"}})
+    assert found["any"][0] == "refused"
+    assert "ray.token_file" in found["any"][1]

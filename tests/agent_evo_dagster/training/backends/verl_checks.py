@@ -142,22 +142,27 @@ def _shard(rank: int, model: str, folder: str, port: int) -> None:
 
 def ray_jobs(case: dict[str, Any]) -> dict[str, Any]:
     """Three jobs of a real cluster: one that ends well, one that fails, one that is stopped."""
-    from agent_evo_dagster.errors import WorkerError
+    from agent_evo_dagster.errors import TrainingError, WorkerError
     from agent_evo_dagster.training.backends.foreign import follow, ray_job
+    from agent_evo_dagster.training.backends.ray_environment import ray_environment
+    from agent_evo_dagster.training.backends.ray_settings import RaySettings
 
     root, found = Path(case["root"]), {}
+    env = {**ray_environment(RaySettings.model_validate(case["ray"])), "SAID": "to the job"}
     for name, code in case["jobs"].items():
         log, began = root / f"{name}.log", time.monotonic()
         command = [sys.executable, "-c", code]
         deadline = began + (8 if name == "stopped" else 120)
         try:
-            with ray_job(command, dashboard=case["dashboard"], env={"SAID": "to the job"}, log=log) as run:
+            with ray_job(command, dashboard=case["dashboard"], env=env, log=log) as run:
                 stopped = follow(
                     run, log, poll=lambda end=deadline: time.monotonic() > end, tick=lambda: None
                 )
             found[name] = ["stopped" if stopped else "ended", log.read_text()]
         except WorkerError as error:
             found[name] = ["failed", str(error)]
+        except TrainingError as error:
+            found[name] = ["refused", str(error)]
     return found
 
 
