@@ -30,6 +30,7 @@ class BaseAgent(ABC):
 
     def __init__(self, setup: AgentSetup) -> None:
         self.setup = setup
+        self.tool_names = frozenset(tool.name for tool in setup.tools)
 
     @property
     def schemas(self) -> Sequence[Schema]:

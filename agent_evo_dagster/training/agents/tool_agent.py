@@ -26,7 +26,7 @@ class ToolAgent(BaseAgent):
 
     def act(self, text: str) -> Action:
         """The calls in `text`."""
-        parsed = self.setup.call_format.parse(text, {tool.name for tool in self.setup.tools})
+        parsed = self.setup.call_format.parse(text, self.tool_names)
         return Action(text, parsed.items, parsed.recovered)
 
     def _instructions(self) -> str:

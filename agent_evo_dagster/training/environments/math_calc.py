@@ -1,6 +1,7 @@
 """Mathematics with a calculator. Expressions are bounded before they are computed; answers are read."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from agent_evo_dagster.training.environments.answers import format_number
 from agent_evo_dagster.training.environments.calculator import CalculatorError, calculate
@@ -12,6 +13,7 @@ from agent_evo_dagster.training.environments.types import Task
 CALCULATE = "calculate"
 
 
+@cache
 def calculator_tool() -> Tool:
     """Exact arithmetic as a tool."""
     description = "Evaluate one arithmetic expression with + - * / and parentheses, exactly."

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from agent_evo_dagster.training.environments.base import BaseEnv
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 FINISH = "finish"
 
 
+@cache
 def finish_tool() -> Tool:
     """The tool that gives the answer and ends the attempt."""
     response = Parameter(description="The answer alone.")

@@ -62,11 +62,13 @@ def _decode(
     """
     began = {row: slots[row].context for row in rows}
     starts = {row: slots[row].position for row in rows}
+    level = not any(starts.values())  # the first tokens of all: one position for every row
     fed: list[tuple[list[int], list[int]]] = []
     logits = decoder.prefill()
     for step in count():
         tick()
-        chosen = sampler.choose(logits, rows, [starts[row] + step for row in rows])
+        positions = step if level else [starts[row] + step for row in rows]
+        chosen = sampler.choose(logits, rows, positions)
         tokens = _feed(slots, rows, *chosen, pad=decoder.pad)
         live = [at for at, row in enumerate(rows) if _goes_on(slots[row])]
         if not live:

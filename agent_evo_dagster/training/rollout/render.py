@@ -31,6 +31,7 @@ class ChatRenderer:
         self.chat_template: str = tokenizer.chat_template
         self.end_of_turn: int = tokenizer.eos_token_id
         self.pad: int = self.end_of_turn if tokenizer.pad_token_id is None else tokenizer.pad_token_id
+        self._told: dict[str, object] = {"date_string": _DAY} if "date_string" in self.chat_template else {}
         self._control = _any_of(tokenizer.all_special_tokens)
         self._tags = _any_of([*tokenizer.all_special_tokens, *tokenizer.get_added_vocab()])
 
@@ -78,14 +79,13 @@ class ChatRenderer:
     def _render(
         self, messages: Sequence[dict[str, str]], *, opens_turn: bool, tools: Sequence[Schema] = ()
     ) -> str:
-        dated = {"date_string": _DAY} if "date_string" in self.chat_template else {}
         return str(
             self._tokenizer.apply_chat_template(
                 list(messages),
                 tools=[dict(tool) for tool in tools] or None,
                 tokenize=False,
                 add_generation_prompt=opens_turn,
-                **dated,
+                **self._told,
             )
         )
 
@@ -97,4 +97,6 @@ def _any_of(tokens: Iterable[str]) -> re.Pattern[str]:
 
 def _broken_up(text: str, tokens: re.Pattern[str]) -> str:
     """`text` with a space in every control token that it spells out."""
+    if not tokens.search(text):
+        return text
     return tokens.sub(lambda token: f"{token.group()[0]} {token.group()[1:]}", text)

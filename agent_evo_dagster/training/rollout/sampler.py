@@ -24,9 +24,12 @@ class Sampler:
         self._uniform = torch.rand(rows, positions, generator=self._generator, dtype=torch.float64)
 
     def choose(
-        self, logits: "Tensor", rows: list[int], positions: list[int]
+        self, logits: "Tensor", rows: list[int], positions: int | list[int]
     ) -> tuple[list[int], list[float]]:
-        """Token and log-probability for each of `rows`, at its position; `logits` is [rows, vocabulary]."""
+        """Token and log-probability for each of `rows`; `logits` is [rows, vocabulary].
+
+        Positions are those of the tokens in their rollouts: one number where all rows are as long.
+        """
         import torch
 
         if not self._temperature:
@@ -41,11 +44,12 @@ class Sampler:
             tokens = torch.searchsorted(reached, wanted, right=True).clamp_(max=logits.shape[-1] - 1)
         return tokens[:, 0].tolist(), logprobs.gather(1, tokens)[:, 0].tolist()
 
-    def _numbers(self, rows: list[int], positions: list[int]) -> "Tensor":
+    def _numbers(self, rows: list[int], positions: int | list[int]) -> "Tensor":
         """The uniform numbers at `positions`; more of them are drawn where a conversation was shortened."""
         import torch
 
-        while max(positions) >= self._uniform.shape[1]:
+        last = positions if isinstance(positions, int) else max(positions)
+        while last >= self._uniform.shape[1]:
             shape = (self._uniform.shape[0], self._positions)
             more = torch.rand(*shape, generator=self._generator, dtype=torch.float64)
             self._uniform = torch.cat([self._uniform, more], dim=1)

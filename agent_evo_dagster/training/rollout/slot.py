@@ -33,6 +33,11 @@ class Slot:
         self._episode = episode
         self._renderer = renderer
         self._limits = limits
+        # read for every token of every row: looked up once
+        self._end_of_turn = renderer.end_of_turn
+        self._longest_turn = limits.max_new_tokens
+        self._longest = limits.max_completion_length
+        self._seconds = limits.rollout_seconds
         self._tokens: list[Token] = []
         self._forced: deque[int] = deque()
         self._turn: list[int] = []
@@ -78,17 +83,16 @@ class Slot:
         else:
             self._tokens.append(Token(token, logprob, sampled=True))
             self._turn.append(token)
-            if token == self._renderer.end_of_turn:
+            if token == self._end_of_turn:
                 self._end_turn()
-            elif len(self._turn) >= self._limits.max_new_tokens:
+            elif len(self._turn) >= self._longest_turn:
                 self._turns += 1
                 self.finish = Finish.LENGTH
-        full = len(self._tokens) >= self._limits.max_completion_length
-        if full and self.finish is None and not self.paused:
+        if len(self._tokens) >= self._longest and not (self.finish or self.paused):
             self._turns += bool(self._turn)
             self.finish = Finish.LENGTH
-        if self._limits.rollout_seconds is not None:
-            self._watch_the_clock(self._limits.rollout_seconds)
+        if self._seconds is not None:
+            self._watch_the_clock(self._seconds)
         return token
 
     def resume(self) -> None:

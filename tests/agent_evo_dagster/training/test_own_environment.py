@@ -1,4 +1,4 @@
-"""A user's own environment from a file through a real worker: the example of docs/training.md as it stands."""
+"""A person's own environment from a file through a real worker: the example of docs/training.md itself."""
 
 import json
 import os
