@@ -72,12 +72,12 @@ class RolloutFunction:
         model.train()
         self._keep(batch, version, time.perf_counter() - began)
         trajectories = [rollout.trajectory for rollout in batch.rollouts]
-        usable = zip(batch.rollouts, batch.usable, strict=True)
+        usable = list(zip(batch.rollouts, batch.usable, strict=True))
         return {
             "prompt_ids": [list(trajectory.prompt_ids) for trajectory in trajectories],
             "completion_ids": [trajectory.completion_ids for trajectory in trajectories],
             "logprobs": [trajectory.logprobs for trajectory in trajectories],
-            "env_mask": [trajectory.response_mask for trajectory in trajectories],
+            "env_mask": [_mask(*pair) for pair in usable],
             "components": [_components(*pair) for pair in usable],
         }
 
@@ -95,6 +95,12 @@ class RolloutFunction:
         self.latest = {**summary(frame), **tool_faults(uses), **batch.metrics()}
         _warn_of_failures(batch.rollouts)
         self.timings = {"rollout_seconds": seconds, "rollout_tokens_per_second": batch.sampled / seconds}
+
+
+def _mask(rollout: Scored, usable: bool) -> list[int]:
+    """1 on the tokens that train. What does not train counts in no denominator and in no KL term either."""
+    mask = rollout.trajectory.response_mask
+    return mask if usable else [0] * len(mask)
 
 
 def _components(rollout: Scored, usable: bool) -> dict[str, float] | None:

@@ -129,6 +129,16 @@ def test_rollouts_that_failed_once_are_attempted_again_and_train(environment):
     assert watch.steps[0]["rollout/drift"] == 0
 
 
+def test_rollouts_that_were_cut_train_nothing_where_they_are_masked(policy, environment):
+    cut = TINY.model_copy(update={"max_steps": 1, "max_new_tokens": 5, "beta": 0.05})
+    masked, watch, trained = run(cut.model_copy(update={"truncated": "mask"}), environment)
+    assert set(trained.rollouts["finish"]) == {"length"}
+    assert trained.rollouts["reward"].is_not_null().all()
+    assert watch.steps[0]["rollout/groups_skipped"] == 2
+    assert watch.steps[0]["loss"] == 0
+    assert same_weights(masked, policy)
+
+
 def test_a_second_pass_over_a_batch_needs_no_new_rollouts(environment):
     _, watch, trained = run(TINY.model_copy(update={"num_iterations": 2}), environment)
     assert len(watch.steps) == 2
