@@ -277,8 +277,8 @@ def _ray(ray: RaySettings) -> dict[str, Value]:
     found: dict[str, Value] = {}
     if ray.num_cpus is not None:
         found["ray_kwargs.ray_init.num_cpus"] = ray.num_cpus
-    if ray.address is not None:
-        found["+ray_kwargs.ray_init.address"] = ray.address
+    if ray.submit == "process":  # without an address, Ray would join whatever cluster it finds on the machine
+        found["+ray_kwargs.ray_init.address"] = ray.address or "local"
     if ray.namespace is not None:
         found["+ray_kwargs.ray_init.namespace"] = ray.namespace
     return found

@@ -87,7 +87,13 @@ def test_a_cluster_is_joined_by_its_address():
     found = said(ray=RaySettings(address="head:6379", namespace="evo"))
     assert found["+ray_kwargs.ray_init.address"] == "'head:6379'"
     assert found["+ray_kwargs.ray_init.namespace"] == "'evo'"
-    assert not [name for name in said() if "ray_init.address" in name]
+
+
+def test_a_cluster_that_nobody_named_is_not_joined():
+    """Left to itself, Ray joins whatever cluster runs on the machine, be it another person's."""
+    assert said()["+ray_kwargs.ray_init.address"] == "'local'"
+    job = RaySettings(submit="job", dashboard="http://head:8265")
+    assert "+ray_kwargs.ray_init.address" not in said(ray=job)
 
 
 def test_what_would_be_read_as_grammar_is_quoted_or_refused():
