@@ -1,4 +1,8 @@
-"""Turns: from a prompt, seen or not, to the next. Not whether a turn goes on with the work before it."""
+"""Turns: from a prompt, seen or not, to the next. Not whether a turn goes on with the work before it.
+
+What a turn goes on with is told by all that it names. So the newest turn of a session that grows is open: its
+steps may still move between a skill and a free segment. Ids and steps of what came before it stay.
+"""
 
 from dataclasses import dataclass
 from typing import Final

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from agent_evo_dagster.segments.build import build_segments
 from agent_evo_dagster.segments.conservation import violations
+from agent_evo_dagster.segments.turns import turns_of
+from agent_evo_dagster.segments.view import in_order, read_views
 from agent_evo_dagster.trajectories.build import build_trajectories
 from tests.agent_evo_dagster.trajectories.event_frames import bash, call, hook, hooks, prompt, skill
 
@@ -57,6 +59,30 @@ def test_growth_keeps_the_ids_of_skill_segments(events: pl.DataFrame, count: int
     whole = build_segments(build_trajectories(events))
     # a Skill call whose end has not come is no skill yet; those that are stay what they are
     assert set(part["segment_id"]) <= set(whole.filter(kind="skill")["segment_id"])
+
+
+def homes(steps: pl.DataFrame) -> dict[str, tuple[str, str | None, str | None]]:
+    """Segment, skill and parent of each step."""
+    rows = build_segments(steps).select("segment_id", "skill", "parent_segment_id", "step_ids").iter_rows()
+    return {step: (segment, skill, parent) for segment, skill, parent, held in rows for step in held}
+
+
+@quick
+@given(captured, st.integers(0, 60))
+def test_growth_moves_nothing_before_the_newest_turn(events: pl.DataFrame, count: int) -> None:
+    part = build_trajectories(events.head(count))
+    known, grown = homes(part), homes(build_trajectories(events))
+    for view in read_views(in_order(part)):
+        settled = view.step_id[: turns_of(view)[-1].start]
+        assert {step: known[step] for step in settled} == {step: grown.get(step) for step in settled}
+
+
+def test_the_newest_turn_is_decided_by_all_that_it_names() -> None:
+    records = [*skill("run"), *bash("cat a.py"), hook("Stop"), prompt("go on", "p1"), *bash("cat b.py")]
+    skills = build_segments(build_trajectories(hooks(*records)))["skill"].to_list()
+    assert skills == ["run", None]  # so far it is about other things
+    skills = build_segments(build_trajectories(hooks(*records, *bash("cat a.py b.py"))))["skill"].to_list()
+    assert skills == ["run"]
 
 
 def test_what_breaks_the_law_is_told() -> None:
