@@ -54,7 +54,12 @@ def build_resources(settings: Settings) -> dict[str, object]:
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
         ),
         "detectors": DetectorsResource(own=list(settings.detectors)),
-        "trainer": TrainerResource(python=trainer_python),
+        "trainer": TrainerResource(
+            python=trainer_python,
+            deployment=str(settings.deployment) if settings.deployment else None,
+            heartbeat_timeout=settings.heartbeat_timeout,
+            time_limit=settings.time_limit,
+        ),
     }
 
 

@@ -38,6 +38,13 @@ class Settings(BaseSettings):
         description="Session detectors of one's own: package.module:Class; commas between.",
     )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
+    deployment: Path | None = Field(
+        None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."
+    )
+    heartbeat_timeout: float = Field(
+        300.0, gt=0, description="Seconds without a sign of life after which a worker counts as hung."
+    )
+    time_limit: float = Field(6 * 3600.0, gt=0, description="Seconds that a training job may take.")
 
     @field_validator("redact", "detectors", mode="before")
     @classmethod

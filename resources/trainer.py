@@ -14,6 +14,7 @@ import dagster as dg
 
 from agent_evo_dagster.rounds.runs import parent_checkpoint
 from agent_evo_dagster.rounds.types import ParentCheckpoint
+from agent_evo_dagster.training.deployment import Deployment, read_deployment
 from agent_evo_dagster.training.launch import run_worker, staged_run
 from agent_evo_dagster.training.policy.bases import base_policy
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
@@ -33,9 +34,13 @@ SHOWN = (
 
 
 class TrainerResource(dg.ConfigurableResource[Any]):
-    """Runs training jobs with the interpreter `python` (null: this one); times are in seconds."""
+    """Runs training jobs where `deployment`, a file, says; times are in seconds.
+
+    `python` is the interpreter of what the deployment names none for; null: this one.
+    """
 
     python: str | None = None
+    deployment: str | None = None
     heartbeat_timeout: float = 300.0
     time_limit: float = 6 * 3600.0
 
@@ -58,13 +63,16 @@ class TrainerResource(dg.ConfigurableResource[Any]):
 
         Raises:
             WorkerError: the worker failed; nothing is put in place.
+            SettingsError: the file of the deployment cannot be used.
             TrainingError: another process is at work on the same folder.
         """
+        deployment = read_deployment(Path(self.deployment)) if self.deployment else Deployment()
+        default = Path(self.python) if self.python else None
         with staged_run(request.run_dir) as staging:
             with _pipes_session(context) as session:
                 result = run_worker(
-                    request.model_copy(update={"run_dir": staging}),
-                    python=Path(self.python) if self.python else None,
+                    request.model_copy(update={"run_dir": staging, "deployment": deployment}),
+                    python=deployment.python.get(request.config.backend, default),
                     env=session.get_bootstrap_env_vars(),
                     heartbeat_timeout=self.heartbeat_timeout,
                     time_limit=self.time_limit,

@@ -1,5 +1,6 @@
 """A training job as a step of a Dagster run. The worker is a small script that speaks Pipes."""
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +34,7 @@ with open_dagster_pipes() as pipes:
 
 @pytest.fixture
 def train(tmp_path: Path) -> Callable[..., dg.ExecuteInProcessResult]:
-    def run(*, fails: bool = False) -> dg.ExecuteInProcessResult:
+    def run(*, fails: bool = False, **settings: object) -> dg.ExecuteInProcessResult:
         script = tmp_path / "python"
         script.write_text(WORKER.format(python=sys.executable, fails=fails))
         script.chmod(0o755)
@@ -48,7 +49,7 @@ def train(tmp_path: Path) -> Callable[..., dg.ExecuteInProcessResult]:
 
         return dg.materialize(
             [training_run],
-            resources={"trainer": TrainerResource(python=str(script))},
+            resources={"trainer": TrainerResource(**{"python": str(script), **settings})},
             instance=dg.DagsterInstance.ephemeral(tempdir=str(tmp_path)),
             raise_on_error=False,
         )
@@ -92,3 +93,22 @@ def test_a_failed_worker_fails_the_step_with_its_log_and_leaves_no_folder(train,
 
 def test_messages_of_another_kind_make_no_table():
     assert step_table([{"type": "phase", "phase": "rollout"}, "text", None]) is None
+
+
+def test_the_worker_is_told_where_it_computes_and_runs_in_the_python_of_its_backend(train, tmp_path):
+    deployment = tmp_path / "deployment.yaml"
+    text = {"python": {"hf": str(tmp_path / "python")}, "vllm": {"concurrency": 3}}
+    deployment.write_text(json.dumps(text))
+    assert train(python=str(tmp_path / "nowhere"), deployment=str(deployment)).success
+    asked = json.loads((tmp_path / "run/REQUEST.json").read_text())
+    assert asked["deployment"]["vllm"]["concurrency"] == 3
+
+
+def test_a_deployment_that_cannot_be_used_is_told_by_field(train, tmp_path):
+    deployment = tmp_path / "deployment.yaml"
+    deployment.write_text("ray: {submit: job}\nverl: {gpus: 8}\n")
+    result = train(deployment=str(deployment))
+    (failure,) = [event for event in result.all_events if event.is_step_failure]
+    message = failure.step_failure_data.error.to_string()
+    assert "verl.gpus: Extra inputs are not permitted" in message
+    assert "needs `dashboard`" in message
