@@ -16,6 +16,7 @@ from agent_evo_dagster.segments.waits import is_notification
 from agent_evo_dagster.trajectories.types import Outcome, StepKind
 
 _GOAL_LENGTH: Final = 200
+_OF_STEPS: Final = ("step_id", "event_ids", "started_at", "ended_at", "kind", "outcome")
 _OF_FIRST: Final = ("trajectory_id", "session_id", "layer", "agent_id")
 
 
@@ -120,7 +121,7 @@ def _frame(steps: pl.DataFrame, made: Sequence[_Segment]) -> pl.DataFrame:
     numbers = [number for number, one in enumerate(made) for _ in one.rows]
     rows = pl.Series([row for one in made for row in one.rows], dtype=pl.UInt32)
     return (
-        steps[rows]
+        steps.select(*_OF_FIRST, *_OF_STEPS)[rows]
         .lazy()
         .group_by(pl.Series("segment", numbers, dtype=pl.Int64), maintain_order=True)
         .agg(

@@ -61,18 +61,22 @@ _TAG_OF_ENDING: Final = {
 def tags_of(view: TrajectoryView, positions: Iterable[int]) -> list[str]:
     """The intents of the calls among `positions`, sorted."""
     found: set[str] = set()
-    commands: set[str] = set()
+    scripts: list[str] = []
     for position in positions:
         tool = view.tool_name[position]
         if tool == "Bash":
-            commands.update(_commands_in(view.command[position] or ""))
+            scripts.append(_without_input(view.command[position] or ""))
         elif tool in _WRITERS:
             asked = view.asked[position]
             found.update(_of_file(asked.file_path or asked.notebook_path))
         elif tool in _TAG_OF_TOOL:
             found.add(_TAG_OF_TOOL[tool])
-    for command in commands:
-        found.update(_of_command(command.split(None, _MAX_WORDS)))
+    for command in _commands_in("\n".join(scripts)):
+        words = command.split(None, _MAX_WORDS)
+        if words and words[0] in _TAG_OF_COMMAND:
+            found.add(_TAG_OF_COMMAND[words[0]])
+        elif words and _LEADS_ON.match(words[0]):
+            found.update(_of_command(_significant(words)))
     return sorted(found)
 
 
@@ -88,19 +92,21 @@ def _of_file(path: object) -> Iterator[str]:
         yield _TAG_OF_ENDING[file.suffix[1:]]
 
 
-def _commands_in(text: str) -> list[str]:
-    """The single commands of a Bash call."""
-    heredoc = _HEREDOC.search(text)  # what follows is input, not commands
-    text = text[: heredoc.start()] if heredoc else text
+def _without_input(text: str) -> str:
+    """A script up to its first heredoc: what follows is input, not commands."""
+    heredoc = _HEREDOC.search(text) if "<<" in text else None
+    return text[: heredoc.start()] if heredoc else text
+
+
+def _commands_in(script: str) -> set[str]:
+    """The single commands of a script, each once."""
     for separator in _SEPARATORS:
-        text = text.replace(separator, "\n")
-    return text.split("\n")
+        script = script.replace(separator, "\n")
+    return set(script.split("\n"))
 
 
 def _of_command(words: list[str]) -> Iterable[str]:
-    if not words or (words[0] not in _TAG_OF_COMMAND and _LEADS_ON.match(words[0]) is None):
-        return ()
-    words = _significant(words)
+    """What a command is, by its program's name; `words` begin with that."""
     program = words[0].rpartition("/")[2] if words else ""
     if program in _TAG_OF_COMMAND:
         return (_TAG_OF_COMMAND[program],)

@@ -42,8 +42,8 @@ def lay_out(events: EventColumns, joining: Joining, steps: Judged) -> pl.DataFra
             pl.col("kind").alias("mark"),
             pl.col("evidence_ids").fill_null([]),
             pl.when(has_end).then("ended_at").alias("ended_at"),
-            _told_by_step(joining.commands).fill_null(pl.col("tool_input")).alias("tool_input"),
-            pl.col("tool_response").fill_null(_told_by_step(_batch_responses(joining, steps))),
+            _filled("tool_input", joining.commands),
+            _filled("tool_response", _batch_responses(joining, steps)),
             pl.when(_IS_CALL).then(_texts(steps.error)).otherwise("error").alias("error"),
             _text(joining),
             outcome=_texts(steps.outcome),
@@ -86,6 +86,11 @@ def _told_by_step(told: Mapping[int, str | None]) -> pl.Expr:
     if not told:
         return pl.lit(None, dtype=pl.String)
     return pl.col("step").replace_strict(told, default=None, return_dtype=pl.String)
+
+
+def _filled(name: str, told: Mapping[int, str | None]) -> pl.Expr:
+    """A column with what else is told of its steps; where nothing is, its texts are not copied."""
+    return pl.col(name).fill_null(_told_by_step(told)) if told else pl.col(name)
 
 
 def _batch_responses(joining: Joining, steps: Judged) -> dict[int, str | None]:

@@ -46,7 +46,7 @@ def frame_of_steps(events: EventColumns, joining: Joining) -> pl.DataFrame:
         .with_columns(
             pl.col("tool_use_id").fill_null(pl.col("told_id")),
             pl.col("tool_name").fill_null(pl.col("told_name")),
-            pl.col("told_input").fill_null(pl.col("tool_input")).alias("tool_input"),
+            *([pl.coalesce("told_input", "tool_input").alias("tool_input")] if joining.batches else []),
         )
         .sort("session_id", "agent", "first", pl.col("place").fill_null(0), maintain_order=True)
         .collect()
