@@ -10,10 +10,10 @@ step of the trajectory is its own until one of these ends it:
 - the end of the session.
 
 A skill is the child of the one in force when it is called, if that one orchestrates: it was called by slash
-command, it is known as an orchestrator of such skills, or it is the first skill of the same seen prompt. A
-child ends with the next child; at once where it ran as a fork; when the user speaks and the parent is known
-to orchestrate; when a wake-up comes that the parent scheduled; or when a task that the parent made is marked
-completed. The parent then resumes.
+command, it is known as an orchestrator of such skills, or it is no child and was called in the same turn, for
+a prompt that was seen. A child ends with the next child; at once where it ran as a fork; when the user speaks
+and the parent is known to orchestrate; when a wake-up comes that the parent scheduled; or when a task that
+the parent made is marked completed. The parent then resumes.
 """
 
 from collections.abc import Mapping, Sequence
