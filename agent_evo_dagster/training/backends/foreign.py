@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from agent_evo_dagster.errors import TrainingError, WorkerError
+from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.training.guard import guarded
 from agent_evo_dagster.training.logs import tail_of
 from agent_evo_dagster.training.process_group import describe_exit, process_group
@@ -91,7 +92,7 @@ class _Job:
         self._log = log
 
     def ended(self) -> str | None:
-        status = str(getattr(self._client.get_job_status(self._id), "value", ""))
+        status = _status(self._client, self._id)
         self._log.write_bytes(self._client.get_job_logs(self._id).encode())
         if status not in FINAL:
             return None
@@ -99,10 +100,17 @@ class _Job:
 
 
 @contextmanager
-def ray_job(command: Sequence[str], *, dashboard: str, env: Mapping[str, str], log: Path) -> Iterator[Run]:
+def ray_job(
+    command: Sequence[str], *, dashboard: str, env: Mapping[str, str], log: Path, mark: Path
+) -> Iterator[Run]:
     """`command` as a job of the cluster behind `dashboard`; it is stopped when the block is left.
 
-    `env` is the job's, and this process's as well: what protects the cluster has to be known to both.
+    Args:
+        command: what runs there.
+        dashboard: address of the job server.
+        env: the job's, and this process's as well: what protects the cluster has to be known to both.
+        log: what the job says.
+        mark: names the job while it runs. A job that a killed process left there is stopped first.
 
     Raises:
         TrainingError: the cluster cannot be reached, or lets nobody in without its token.
@@ -113,11 +121,13 @@ def ray_job(command: Sequence[str], *, dashboard: str, env: Mapping[str, str], l
 
     try:
         client = JobSubmissionClient(dashboard)
+        _stop_left(client, mark)
         job_id = client.submit_job(entrypoint=shlex.join(command), runtime_env={"env_vars": dict(env)})
     except (ConnectionError, RuntimeError, RayError) as error:
         raise TrainingError(
             f"No job can be submitted to {dashboard} (ray.dashboard, ray.token_file): {error}"
         ) from error
+    write_atomic(mark, job_id.encode())
     log.touch()
     run = _Job(client, job_id, log)
     try:
@@ -125,3 +135,19 @@ def ray_job(command: Sequence[str], *, dashboard: str, env: Mapping[str, str], l
     finally:
         if run.ended() is None:
             client.stop_job(job_id)
+        mark.unlink()
+
+
+def _stop_left(client: Any, mark: Path) -> None:
+    """Stop the job of a process that was killed: nobody follows it any more."""
+    if not mark.is_file():
+        return
+    left = mark.read_text("utf-8")
+    known = {job.submission_id for job in client.list_jobs()}
+    if left in known and _status(client, left) not in FINAL:
+        client.stop_job(left)
+    mark.unlink()
+
+
+def _status(client: Any, job_id: str) -> str:
+    return str(getattr(client.get_job_status(job_id), "value", ""))

@@ -1,13 +1,11 @@
 """The Ray cluster that a distributed backend computes on: address, namespace, variables, protection."""
 
-import re
 from pathlib import Path
 from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-_SECRET = re.compile(r"TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KEY", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+from agent_evo_dagster.training.backends.variables import require_plain
 
 
 class RayTls(BaseModel):
@@ -43,15 +41,7 @@ class RaySettings(BaseModel):
     @classmethod
     def _no_secrets(cls, env: dict[str, str]) -> dict[str, str]:
         """What stands in the deployment is written beside every run."""
-        secret = [name for name in env if _SECRET.search(name)]
-        if secret:
-            raise ValueError(
-                f"{', '.join(secret)} looks like a secret, which would be written into the run's folder: set "
-                "it in the worker's environment and name it in env_from"
-            )
-        bad = [name for name in env if not _NAME.fullmatch(name)]
-        if bad:
-            raise ValueError(f"{bad[0]!r} is no name of a variable")
+        require_plain(env, instead="set it in the worker's environment and name it in env_from")
         return env
 
     @model_validator(mode="after")
@@ -62,6 +52,11 @@ class RaySettings(BaseModel):
             raise ValueError("`dashboard` is used with submit: job alone")
         if self.submit == "job" and self.address is not None:
             raise ValueError("a job runs on the cluster that it is submitted to: leave out `address`")
+        if self.address is not None and self.env_from:
+            raise ValueError(
+                "env_from cannot reach a cluster that is joined by its address without being shown in verl's "
+                "log: use submit: job"
+            )
         if self.address is not None and self.num_cpus is not None:
             raise ValueError("num_cpus is of a Ray that is started here: leave it out, or `address`")
         return self

@@ -54,8 +54,9 @@ def train_with_verl(
     arguments = overrides(config, deployment.verl, deployment.ray, base.absolute(), files)
     variables = _variables(config, deployment, files)
     _preflight(config, deployment, arguments)
-    template = ChatRenderer(load_tokenizer(base)).chat_template
-    write_files(config, deployment.verl, environment_of(config, template), files)
+    renderer = ChatRenderer(load_tokenizer(base))
+    environment = environment_of(config, renderer.chat_template)
+    write_files(config, deployment.verl, environment, renderer, files)
     progress = _Progress(config, files, monitor)
     with _started(deployment, arguments, variables, files) as run:
         follow(run, files.log, poll=progress.poll, tick=monitor.tick)
@@ -118,7 +119,9 @@ def _started(
     if deployment.ray.submit == "job":
         assert deployment.ray.dashboard is not None
         command = command_of(arguments)
-        return ray_job(command, dashboard=deployment.ray.dashboard, env=variables, log=files.log)
+        return ray_job(
+            command, dashboard=deployment.ray.dashboard, env=variables, log=files.log, mark=files.job
+        )
     # actors of a cluster that is joined know nothing of this process's variables
     joined = runtime_variables(variables) if deployment.ray.address is not None else []
     environment = {**os.environ, **training_environment(1), **variables}

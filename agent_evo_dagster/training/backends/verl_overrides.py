@@ -75,6 +75,11 @@ class VerlFiles:
         return self.root / "checkpoints"
 
     @property
+    def job(self) -> Path:
+        """Names the job of a cluster while it runs; beside the folder, which each try begins anew."""
+        return self.root.with_name(f"{self.root.name}.job")
+
+    @property
     def log(self) -> Path:
         """What verl writes to its terminal."""
         return self.root / "verl.log"

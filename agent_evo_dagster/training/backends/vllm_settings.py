@@ -5,6 +5,8 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from agent_evo_dagster.training.backends.variables import require_plain
+
 # Flags of `vllm serve` on which token ids, log-probabilities and our checks depend.
 OWN_FLAGS = frozenset(
     {
@@ -47,6 +49,12 @@ class VllmSettings(BaseModel):
         if url is not None and not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is no address of a server: it begins with http:// or https://")
         return url and url.rstrip("/").removesuffix("/v1")
+
+    @field_validator("env")
+    @classmethod
+    def _no_secrets(cls, env: dict[str, str]) -> dict[str, str]:
+        require_plain(env, instead="set it in the worker's environment, which the server has as well")
+        return env
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -13,8 +13,9 @@ from agent_evo_dagster.training import elsewhere
 from agent_evo_dagster.training.backends import foreign, verl
 from agent_evo_dagster.training.backends.ray_settings import RaySettings
 from agent_evo_dagster.training.backends.verl_checkpoints import merge_command, newest_checkpoint
-from agent_evo_dagster.training.backends.verl_files import TASK_SCHEMA, task_frame
+from agent_evo_dagster.training.backends.verl_files import TASK_SCHEMA, task_frame, write_files
 from agent_evo_dagster.training.backends.verl_metrics import MetricsReader
+from agent_evo_dagster.training.backends.verl_overrides import VerlFiles
 from agent_evo_dagster.training.backends.verl_preflight import require_cpus
 from agent_evo_dagster.training.backends.verl_rows import read_dumps, read_rows
 from agent_evo_dagster.training.backends.verl_settings import VerlSettings
@@ -115,12 +116,20 @@ def test_sharded_checkpoints_do_not_stay_unless_asked_for(run, tmp_path):
 def test_the_tasks_are_written_as_verl_reads_them(renderer):
     environment = environment_of(CONFIG, renderer.chat_template)
     tasks = environment.tasks("dev", 3, 1)
-    frame = task_frame(environment, tasks, "dev", CONFIG)
+    frame = task_frame(environment, tasks, "dev", "arithmetic")
     assert frame.schema == TASK_SCHEMA
     row = frame.row(2, named=True)
     assert row["extra_info"] == {"index": 2, "task_id": tasks[2].task_id, "split": "dev"}
     assert row["reward_model"]["ground_truth"] == tasks[2].answer
     assert row["prompt"][-1]["content"].endswith(tasks[2].question)
+
+
+def test_a_prompt_that_verl_has_no_room_for_is_told_before_it_starts(renderer, tmp_path):
+    environment = environment_of(CONFIG, renderer.chat_template)
+    with pytest.raises(TrainingError, match=r"tokens, and verl\.max_prompt_length is 5\."):
+        write_files(
+            CONFIG, VerlSettings(max_prompt_length=5), environment, renderer, VerlFiles(tmp_path / "verl")
+        )
 
 
 def test_a_line_that_verl_has_not_finished_is_read_later(tmp_path):

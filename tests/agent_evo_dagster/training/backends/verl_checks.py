@@ -141,7 +141,7 @@ def _shard(rank: int, model: str, folder: str, port: int) -> None:
 
 
 def ray_jobs(case: dict[str, Any]) -> dict[str, Any]:
-    """Three jobs of a real cluster: one that ends well, one that fails, one that is stopped."""
+    """Jobs of a real cluster: ends, failures and stops; `left` finds one that a killed process left."""
     from agent_evo_dagster.errors import TrainingError, WorkerError
     from agent_evo_dagster.training.backends.foreign import follow, ray_job
     from agent_evo_dagster.training.backends.ray_environment import ray_environment
@@ -150,20 +150,41 @@ def ray_jobs(case: dict[str, Any]) -> dict[str, Any]:
     root, found = Path(case["root"]), {}
     env = {**ray_environment(RaySettings.model_validate(case["ray"])), "SAID": "to the job"}
     for name, code in case["jobs"].items():
-        log, began = root / f"{name}.log", time.monotonic()
+        log, mark, began = root / f"{name}.log", root / f"{name}.job", time.monotonic()
+        if name == "left":
+            mark.write_text(_submitted(case["dashboard"]))
+        left = mark.read_text() if mark.exists() else None
         command = [sys.executable, "-c", code]
         deadline = began + (8 if name == "stopped" else 120)
         try:
-            with ray_job(command, dashboard=case["dashboard"], env=env, log=log) as run:
+            with ray_job(command, dashboard=case["dashboard"], env=env, log=log, mark=mark) as run:
                 stopped = follow(
                     run, log, poll=lambda end=deadline: time.monotonic() > end, tick=lambda: None
                 )
             found[name] = ["stopped" if stopped else "ended", log.read_text()]
+            assert not mark.exists()
+            if left:
+                found[name].append(_ended(case["dashboard"], left))
         except WorkerError as error:
             found[name] = ["failed", str(error)]
         except TrainingError as error:
             found[name] = ["refused", str(error)]
     return found
+
+
+def _submitted(dashboard: str) -> str:
+    from ray.job_submission import JobSubmissionClient
+
+    return JobSubmissionClient(dashboard).submit_job(entrypoint="sleep 300")
+
+
+def _ended(dashboard: str, job_id: str) -> str:
+    from ray.job_submission import JobSubmissionClient
+
+    client, deadline = JobSubmissionClient(dashboard), time.monotonic() + 30
+    while not client.get_job_status(job_id).is_terminal() and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return client.get_job_status(job_id).value
 
 
 if __name__ == "__main__":
