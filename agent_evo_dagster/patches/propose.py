@@ -1,8 +1,9 @@
 """Findings become patches: small, typed edits, few a round. No evidence, no decisions.
 
 Findings that name a setting and a direction become edits of settings; after those, session findings with a
-known way out become a line of advice. Whatever was not proposed is given back with its reason, so that a
-round can say why nothing changed.
+known way out become a line of advice. Where an analyst wrote drafts, they take the place of both, and pass
+the same checks. Whatever was not proposed is given back with its reason, so that a round can say why nothing
+changed.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -16,10 +17,10 @@ from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.advice import Advice, advised
 from agent_evo_dagster.patches.change import settings_change, settings_json, unified_diff
 from agent_evo_dagster.patches.document import patch_id, render_patch, section_hash
-from agent_evo_dagster.patches.hidden import first_hidden
+from agent_evo_dagster.patches.drafts import Draft, ProseDraft, SettingDraft
 from agent_evo_dagster.patches.hints import moved, read_hint
 from agent_evo_dagster.patches.ledger import Ledger, Verdicts
-from agent_evo_dagster.patches.powers import powers_of
+from agent_evo_dagster.patches.prose import misfit
 from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
 from agent_evo_dagster.patches.types import PATCH_SCHEMA, Action, Patch
 
@@ -28,7 +29,6 @@ Sections = Mapping[tuple[str, str], str]  # (skill, section) -> text
 _SEVERITIES = [Severity.ERROR.value, Severity.WARNING.value, Severity.INFO.value]
 _DESCRIPTION = 500  # characters that a patch's description may have
 PROSE = "prose"  # what a finding wants that asks for no setting
-MAX_SECTION = 6000  # characters that advice may let a section grow to
 _NEVER = "traj"  # skills that optimise skills are no target, whatever a bank says
 
 
@@ -75,48 +75,88 @@ class _Round:
 
     def consider(self, wish: _Wish) -> None:
         """Add the wish's patch, or the reason why not."""
-        self._add(self._draft(wish), wish.finding_id, wish.hint.setting)
+        self._add(self._moved(wish), (wish.finding_id,), wish.hint.setting)
 
     def advise(self, advice: Advice) -> None:
         """Add the advice's patch, or the reason why not."""
-        self._add(self._bullet(advice), advice.finding_id, PROSE)
+        self._add(self._bullet(advice), (advice.finding_id,), PROSE)
 
-    def _add(self, found: Patch | str, finding_id: str, wanted: str) -> None:
+    def take(self, draft: Draft, known: Collection[str]) -> None:
+        """Add an analyst's draft, or the reason why not; `known` are the findings that it was shown."""
+        setting = draft.setting if isinstance(draft, SettingDraft) else PROSE
+        unknown = sorted(set(draft.findings) - set(known))
+        if unknown or not draft.findings:
+            names = ", ".join(unknown) or "none"
+            self.skipped.append(Skipped(names, setting, "a draft must name findings of this round"))
+            return
+        found = self._set(draft) if isinstance(draft, SettingDraft) else self._written(draft)
+        self._add(found, draft.findings, setting)
+
+    def _add(self, found: Patch | str, findings: Sequence[str], wanted: str) -> None:
         reason = found if isinstance(found, str) else self._objection(found)
         if reason is not None:
-            self.skipped.append(Skipped(finding_id, wanted, reason))
+            self.skipped.extend(Skipped(finding_id, wanted, reason) for finding_id in findings)
         elif isinstance(found, Patch):
             known = self.patches.get(found.id, found.model_copy(update={"findings": ()}))
-            findings = (*known.findings, finding_id)
-            self.patches[found.id] = known.model_copy(update={"findings": findings})
+            named = tuple(dict.fromkeys((*known.findings, *findings)))
+            self.patches[found.id] = known.model_copy(update={"findings": named})
 
-    def _draft(self, wish: _Wish) -> Patch | str:
+    def _moved(self, wish: _Wish) -> Patch | str:
         """The patch of a wish, or why there is none."""
-        if wish.skill is None or wish.skill not in self.groups:
-            return f"the finding's target skill {wish.skill!r} is none that rounds may optimise"
-        found = _holders(self.sections, wish.skill, wish.hint.setting)
-        if len(found) != 1:
-            places = ", ".join(section for section, _ in found) or "no section"
-            return f"{places} of {wish.skill} has the setting; one must"
-        section, spec = found[0]
+        found = self._holder(wish.skill, wish.hint.setting)
+        if isinstance(found, str):
+            return found
+        section, spec = found
         value = moved(spec, wish.hint)
         if value == spec.default:
             return _unmoved(spec, wish.hint)
-        said = f"{spec.name}: {spec.default} -> {value}. {' '.join(wish.hint.why.split())}"
-        body = with_default(self.sections[wish.skill, section], spec.name, value)
-        return self._patch(wish.skill, section, "replace", body, said)
+        return self._with_value(str(wish.skill), section, spec, value, wish.hint.why)
+
+    def _set(self, draft: SettingDraft) -> Patch | str:
+        """The patch that gives a setting the drafted value, or why there is none."""
+        found = self._holder(draft.skill, draft.setting)
+        if isinstance(found, str):
+            return found
+        section, spec = found
+        reason = draft.misfit(spec)
+        return reason or self._with_value(draft.skill, section, spec, draft.value_for(spec), draft.why)
+
+    def _holder(self, skill: str | None, setting: str) -> tuple[str, SettingSpec] | str:
+        """The section of `skill` that has the setting, or why there is none."""
+        if skill is None or skill not in self.groups:
+            return f"the finding's target skill {skill!r} is none that rounds may optimise"
+        found = _holders(self.sections, skill, setting)
+        if len(found) != 1:
+            places = ", ".join(section for section, _ in found) or "no section"
+            return f"{places} of {skill} has the setting; one must"
+        return found[0]
+
+    def _with_value(self, skill: str, section: str, spec: SettingSpec, value: float, why: str) -> Patch:
+        said = f"{spec.name}: {spec.default} -> {value}. {' '.join(why.split())}"
+        body = with_default(self.sections[skill, section], spec.name, value)
+        return self._patch(skill, section, "replace", body, said)
 
     def _bullet(self, advice: Advice) -> Patch | str:
         """The patch that appends a line of advice, or why there is none."""
-        if advice.skill is None or self.groups.get(advice.skill, _NEVER) == _NEVER:
-            return f"the finding's target skill {advice.skill!r} is none that rounds may optimise"
-        base = None if advice.section is None else self.sections.get((advice.skill, advice.section))
-        if base is None or advice.section is None:
-            return f"no section of {advice.skill} fits the finding"
-        body = f"- {advice.line}\n"
-        misfit = _misfit(base, body, f"{advice.section} of {advice.skill}")
         said = f"seen {advice.seen} times in sessions: {advice.line}"
-        return misfit or self._patch(advice.skill, advice.section, "append", body, said)
+        return self._edit(advice.skill, advice.section, "append", f"- {advice.line}\n", said)
+
+    def _written(self, draft: ProseDraft) -> Patch | str:
+        """The patch of an analyst's words, or why there is none."""
+        body = draft.text if draft.text.endswith("\n") else f"{draft.text}\n"
+        return self._edit(draft.skill, draft.section, draft.action, body, " ".join(draft.why.split()))
+
+    def _edit(
+        self, skill: str | None, section: str | None, action: Action, body: str, said: str
+    ) -> Patch | str:
+        """The patch that changes prose, or why there is none."""
+        if skill is None or self.groups.get(skill, _NEVER) == _NEVER:
+            return f"the finding's target skill {skill!r} is none that rounds may optimise"
+        base = None if section is None else self.sections.get((skill, section))
+        if base is None or section is None:
+            return f"no section of {skill} fits the finding"
+        reason = misfit(base, body, action, said, f"{section} of {skill}")
+        return reason or self._patch(skill, section, action, body, said)
 
     def _patch(self, skill: str, section: str, action: Action, body: str, said: str) -> Patch:
         base_hash = section_hash(self.sections[skill, section])
@@ -165,8 +205,12 @@ def propose_patches(
     budget: int = 1,
     active: Collection[str] = (),
     protected: Collection[tuple[str, str]] = (),
+    drafts: Sequence[Draft] | None = None,
 ) -> Proposals:
     """Turn findings into at most `budget` patches, the weightiest first, and edits of settings before advice.
+
+    `drafts` are what an analyst made of the findings, in the order of their weight; they alone are proposed
+    then, even where there are none.
 
     `sections` maps (skill, section) to text, `groups` skill to group; `active` holds the ids of patches in
     the bank, `protected` the sections that none may touch. `created` is when the round was opened: decisions
@@ -179,10 +223,13 @@ def propose_patches(
         raise PatchError(f"Round {round_key}: `created` is {created} without a time zone. Give it in UTC.")
     decided = ledger.verdicts(before=created)
     work = _Round(sections, groups, round_key, created, decided, active, protected, budget)
-    for wish in _wishes(findings):
-        work.consider(wish)
-    for advice in advised(findings):
-        work.advise(advice)
+    if drafts is None:
+        for wish in _wishes(findings):
+            work.consider(wish)
+        for advice in advised(findings):
+            work.advise(advice)
+    for draft in drafts or ():
+        work.take(draft, findings["finding_id"].to_list())
     return Proposals(tuple(work.patches.values()), tuple(work.skipped))
 
 
@@ -232,19 +279,6 @@ def _holders(sections: Sections, skill: str, setting: str) -> list[tuple[str, Se
         for spec in read_settings(text, origin=f"{skill}#{section}")
         if spec.name == setting
     ]
-
-
-def _misfit(base: str, body: str, place: str) -> str | None:
-    """Why a line of advice cannot stand in a section."""
-    if read_settings(base, origin=place):
-        return f"{place} holds settings; advice has no place among them"
-    if body.strip() in base:
-        return f"{place} says so already"
-    if len(base) + len(body) > MAX_SECTION:
-        return f"{place} would grow beyond {MAX_SECTION} characters"
-    if powers_of(body) or first_hidden(body):
-        return "what the sessions said would bring in a link, a command or a hidden character"
-    return None
 
 
 def _unmoved(spec: SettingSpec, hint: SettingHint) -> str:

@@ -14,7 +14,8 @@ from agent_evo_dagster.patches.document import parse_patch, render_patch
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.powers import powers_of
-from agent_evo_dagster.patches.propose import MAX_SECTION, PROSE, to_frame
+from agent_evo_dagster.patches.propose import PROSE, to_frame
+from agent_evo_dagster.patches.prose import MAX_SECTION
 from agent_evo_dagster.patches.quoting import quoted_words
 from tests.agent_evo_dagster.patches.material import OPENED, SECTIONS
 
