@@ -21,6 +21,7 @@ from automation.console import round_console
 from automation.jobs import build_archive_job, build_jobs
 from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
+from resources.analyst import AnalystResource
 from resources.detectors import DetectorsResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
@@ -52,6 +53,19 @@ def build_resources(settings: Settings) -> dict[str, object]:
         "rounds": RoundsResource(home=str(settings.root), policy=settings.policy),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
+        ),
+        "analyst": AnalystResource(
+            folder=str(settings.analyses),
+            analyst=settings.analyst,
+            model=settings.analyst_model,
+            url=settings.analyst_url,
+            key_env=settings.analyst_key_env,
+            prices=str(settings.prices) if settings.prices else None,
+            calls=settings.analyst_calls,
+            tokens=settings.analyst_tokens,
+            money=settings.analyst_money,
+            seconds=settings.analyst_seconds,
+            output_tokens=settings.analyst_output_tokens,
         ),
         "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(

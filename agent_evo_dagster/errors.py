@@ -32,6 +32,18 @@ class AnalysisError(AgentEvoError):
     """Findings or a report that cannot be made from the input given."""
 
 
+class AnalystError(AgentEvoError):
+    """An analyst that cannot be asked, or that answers what cannot be used."""
+
+
+class AnalystBudgetError(AnalystError):
+    """An analysis that would take, or took, more than its budget."""
+
+
+class ClientError(AgentEvoError):
+    """The Claude Code client is not there, cannot be run, or has no result."""
+
+
 class PatchError(AgentEvoError, ValueError):
     """A patch document that is not well formed or may not do what it asks."""
 

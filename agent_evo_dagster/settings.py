@@ -13,6 +13,7 @@ HOME = "AGENT_EVO_HOME"
 
 Personal = Literal["email", "ip", "home"]
 ApprovalPolicy = Literal["auto", "manual"]
+AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
 
 
 class Settings(BaseSettings):
@@ -37,6 +38,25 @@ class Settings(BaseSettings):
         (),
         description="Session detectors of one's own: package.module:Class; commas between.",
     )
+    analyst: AnalystName = Field(
+        "rules", description="Who turns findings into patches; all but rules ask a model."
+    )
+    analyst_model: str | None = Field(None, description="Name of the analyst's model.")
+    analyst_url: str | None = Field(
+        None, pattern=r"^https?://[^@\s]+$", description="Base URL of the analyst's service; default: the public one."
+    )
+    analyst_key_env: str | None = Field(
+        None, description="Variable with the service's key; none: a server without keys."
+    )
+    analyst_calls: int = Field(6, ge=1, description="Requests that one analysis may make, tries included.")
+    analyst_tokens: int = Field(120_000, ge=1, description="Tokens that one analysis may take.")
+    analyst_money: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="US dollars that one analysis may cost."
+    )
+    analyst_seconds: float = Field(
+        300.0, gt=0, allow_inf_nan=False, description="Seconds that one analysis may take."
+    )
+    analyst_output_tokens: int = Field(8000, ge=1, description="Tokens of one answer.")
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
     deployment: Path | None = Field(
         None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."
@@ -83,6 +103,11 @@ class Settings(BaseSettings):
     def rounds(self) -> Path:
         """Folder of the round manifests and statuses."""
         return self.root / "rounds"
+
+    @property
+    def analyses(self) -> Path:
+        """Folder of the answers of analysts, by hash of the question."""
+        return self.root / "analyses"
 
     @property
     def bank_snapshots(self) -> Path:

@@ -1,10 +1,12 @@
 """The assets of patches: what is proposed, what the gate found, and what was decided."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 
 import dagster as dg
 import polars as pl
 
+from agent_evo_dagster.analysts.types import Analysis, Material
 from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.gate import judge_patches
@@ -13,9 +15,10 @@ from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, Results, check, diff, numbers, table
+from assets.presentation import OWNER, Metadata, Results, check, diff, numbers, table
 from assets.probe import ProbePlan, Prober
 from assets.schema import schema_problems
+from resources.analyst import AnalystResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -37,23 +40,29 @@ def skill_patches(
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
+    analyst: AnalystResource,
     session_findings: pl.DataFrame,
     training_findings: pl.DataFrame,
 ) -> Results:
-    """Turn findings into at most one patch."""
+    """Turn findings into at most one patch, by rules or by an analyst's drafts."""
     manifest = rounds.manifest(context)
     bank = skill_bank.read_by(manifest)
     targets = bank.targets()
     sections = {(ref.name, name): text for ref in targets for name, text in bank.sections(ref.name).items()}
+    groups = {ref.name: ref.group for ref in targets}
+    protected = {(ref.name, name) for ref in targets for name in bank.manifest(ref).protected}
+    findings = pl.concat([session_findings, training_findings])
+    analysis = analyst.chosen().analyse(Material(findings, sections, groups, protected), context.log.info)
     proposals = propose_patches(
-        pl.concat([session_findings, training_findings]),
+        findings,
         sections,
-        {ref.name: ref.group for ref in targets},
+        groups,
         round_key=manifest.key,
         created=manifest.opened_at,
         ledger=skill_bank.ledger(),
         active=bank.active().keys(),
-        protected={(ref.name, name) for ref in targets for name in bank.manifest(ref).protected},
+        protected=protected,
+        drafts=analysis.drafts,
     )
     frame = to_frame(proposals.patches, sections)
     skipped = [{"finding": s.finding_id, "setting": s.setting, "reason": s.reason} for s in proposals.skipped]
@@ -61,12 +70,33 @@ def skill_patches(
         value=frame,
         metadata={
             **numbers({"patches": frame.height, "skipped": len(skipped)}),
-            "analyst": "rules",
+            **_ran(analysis),
             "diff": diff("\n".join(frame["diff"])),
             "not_proposed": dg.MetadataValue.json(skipped),
         },
         check_results=[check("patch_schema", schema_problems(frame, PATCH_SCHEMA, unique="patch_id"))],
     )
+
+
+def _ran(analysis: Analysis) -> Metadata:
+    """Which analyst ran, what it took and what it saw itself."""
+    run = analysis.run
+    shown: Metadata = {"analyst": dg.MetadataValue.text(run.analyst)}
+    if run.analyst == "rules":
+        return shown
+    usage = run.usage
+    return shown | {
+        **numbers({"analyst_calls": usage.calls, "analyst_tokens": usage.tokens}),
+        **numbers({"analyst_cost_usd": usage.cost_usd, "analyst_seconds": usage.seconds}),
+        "analyst_model": dg.MetadataValue.text(run.model or "the client's own choice"),
+        "analyst_estimate": dg.MetadataValue.text(
+            run.estimate.line() if run.estimate else "nothing was asked"
+        ),
+        "analyst_answer": dg.MetadataValue.json(
+            {"recorded": run.recorded, "repaired": run.repaired, "request": run.request}
+        ),
+        "analyst_findings": dg.MetadataValue.json([asdict(one) for one in analysis.observations]),
+    }
 
 
 @dg.asset(

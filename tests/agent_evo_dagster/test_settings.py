@@ -41,3 +41,17 @@ def test_a_value_that_cannot_be_used_names_its_variable(monkeypatch):
 def test_detectors_of_ones_own_are_named_with_commas_between(monkeypatch):
     monkeypatch.setenv("AGENT_EVO_DETECTORS", "a.b:C, d:E,")
     assert read_settings().detectors == ("a.b:C", "d:E")
+
+
+def test_the_analyst_is_the_rules_unless_the_environment_names_another(monkeypatch):
+    assert read_settings().analyst == "rules"
+    monkeypatch.setenv("AGENT_EVO_ANALYST", "openai")
+    monkeypatch.setenv("AGENT_EVO_ANALYST_MONEY", "0.5")
+    assert (read_settings().analyst, read_settings().analyst_money) == ("openai", 0.5)
+
+
+@pytest.mark.parametrize("url", ["ftp://x", "https://ada:secret@host/v1"])
+def test_an_analysts_url_is_plain_http_and_holds_no_login(monkeypatch, url):
+    monkeypatch.setenv("AGENT_EVO_ANALYST_URL", url)
+    with pytest.raises(SettingsError, match="AGENT_EVO_ANALYST_URL"):
+        read_settings()

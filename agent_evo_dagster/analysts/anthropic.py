@@ -1,0 +1,107 @@
+"""The Messages API of Anthropic, as an analyst asks it. No prompts, no retries."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_evo_dagster.analysts.answer import answer_schema
+from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.http import Key, Request, post
+from agent_evo_dagster.analysts.types import Prompt, Reply
+from agent_evo_dagster.errors import AnalystError
+
+URL = "https://api.anthropic.com"
+KEY_VARIABLE = "ANTHROPIC_API_KEY"
+_VERSION = "2023-06-01"
+
+
+class _Lenient(BaseModel):
+    """Part of an answer: what is not named here is not needed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class _Block(_Lenient):
+    type: str
+    text: str | None = None
+
+
+class _Usage(_Lenient):
+    input_tokens: int = Field(ge=0)
+    output_tokens: int = Field(ge=0)
+    cache_creation_input_tokens: int | None = Field(None, ge=0)
+    cache_read_input_tokens: int | None = Field(None, ge=0)
+
+
+class _Message(_Lenient):
+    content: tuple[_Block, ...]
+    stop_reason: str | None
+    usage: _Usage
+
+
+@dataclass(frozen=True)
+class AnthropicModel:
+    """A model behind the Messages API at `url`."""
+
+    model: str
+    key: Key
+    url: str = URL
+    analyst: str = "anthropic"
+
+    def ready(self) -> None:
+        """Whether there is a key.
+
+        Raises:
+            AnalystError: there is none.
+        """
+        self.key.value()
+
+    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+        """One answer.
+
+        Raises:
+            AnalystError: refused, cut off, or no message at all.
+        """
+        key = self.key.value()
+        headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
+        url = f"{self.url.rstrip('/')}/v1/messages"
+        return _reply(post(Request(url, headers, self._body(prompt, meter), key), meter))
+
+    def _body(self, prompt: Prompt, meter: Meter) -> dict[str, Any]:
+        return {
+            "model": self.model,
+            "max_tokens": meter.budget.output_tokens,
+            "system": prompt.system,
+            "messages": [
+                {"role": "assistant" if number % 2 else "user", "content": text}
+                for number, text in enumerate(prompt.turns)
+            ],
+            "output_config": {"format": {"type": "json_schema", "schema": answer_schema()}},
+        }
+
+
+def _reply(answer: bytes) -> Reply:
+    try:
+        message = _Message.model_validate_json(answer)
+    except ValidationError as error:
+        raise AnalystError(f"The answer is no message of the Messages API: {problems(error)}.") from error
+    if message.stop_reason == "refusal":
+        raise AnalystError("The model refused to analyse these findings. Look at them, or use another model.")
+    if message.stop_reason == "max_tokens":
+        raise AnalystError(
+            f"The answer was cut off after {message.usage.output_tokens} tokens. "
+            "Raise AGENT_EVO_ANALYST_OUTPUT_TOKENS."
+        )
+    if message.stop_reason not in ("end_turn", "stop_sequence"):
+        raise AnalystError(f"The model stopped for the reason {str(message.stop_reason)[:60]!r}.")
+    usage = message.usage
+    cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
+    text = "".join(block.text or "" for block in message.content if block.type == "text")
+    return Reply(text, usage.input_tokens + cached, usage.output_tokens)
+
+
+def problems(error: ValidationError) -> str:
+    """What is wrong with an answer, without a word of it."""
+    details = error.errors(include_url=False, include_input=False)[:3]
+    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in details)

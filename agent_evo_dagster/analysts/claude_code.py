@@ -1,0 +1,82 @@
+"""Claude Code as an analyst's model: one answer of a client without tools in an empty folder. No retries."""
+
+import json
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_evo_dagster.analysts.answer import answer_schema
+from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.client import Result, find_client, read_result, run_client
+from agent_evo_dagster.analysts.types import Prompt, Reply
+from agent_evo_dagster.errors import AnalystError, ClientError
+from agent_evo_dagster.patches.hidden import visible
+
+MAX_TURNS = 4  # the client gives structured output by a tool of its own, which takes a turn
+
+
+@dataclass(frozen=True)
+class ClaudeCodeModel:
+    """The client on PATH, with its own login; `model` is None for the client's own choice."""
+
+    model: str | None = None
+    analyst: str = "claude_code"
+
+    def ready(self) -> None:
+        """Whether the client is here.
+
+        Raises:
+            ClientError: it is not.
+        """
+        find_client()
+
+    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+        """One answer.
+
+        Raises:
+            AnalystError: it failed, or stopped at a bound.
+            ClientError: there is no client, or no result of it.
+        """
+        seconds = meter.begin()
+        with tempfile.TemporaryDirectory(prefix="agent-evo-analyst-") as folder:
+            ended = run_client(
+                self._arguments(prompt, meter.money_left()),
+                prompt=_spoken(prompt),
+                folder=Path(folder),
+                seconds=seconds,
+                env={"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(meter.budget.output_tokens)},
+            )
+        try:
+            result = read_result(ended)
+        except ClientError as error:
+            raise AnalystError(f"{error} AGENT_EVO_ANALYST_SECONDS bounds it.") from error
+        return _reply(result)
+
+    def _arguments(self, prompt: Prompt, money: float | None) -> list[str]:
+        """No tool, no skill, no server, no settings of the user or a project, and nothing kept."""
+        arguments = ["-p", "--output-format", "json", "--tools", "", "--strict-mcp-config"]
+        arguments += ["--setting-sources", "", "--disable-slash-commands", "--no-session-persistence"]
+        arguments += ["--permission-mode", "dontAsk", "--max-turns", str(MAX_TURNS)]
+        arguments += ["--system-prompt", prompt.system, "--json-schema", json.dumps(answer_schema())]
+        if money is not None:
+            arguments += ["--max-budget-usd", f"{money:.6f}"]
+        return [*arguments, "--model", self.model] if self.model else arguments
+
+
+def _spoken(prompt: Prompt) -> str:
+    """The turns as one message: a client without a session has no others."""
+    first, *rest = prompt.turns
+    answered = [f"Your answer was:\n{text}" if number % 2 == 0 else text for number, text in enumerate(rest)]
+    return "\n\n".join([first, *answered])
+
+
+def _reply(result: Result) -> Reply:
+    if result.is_error or result.subtype != "success":
+        said = visible((result.result or "")[:300])
+        raise AnalystError(
+            f"Claude Code gave no answer: {visible(result.subtype[:60])}{f': {said}' if said else ''}. "
+            "Its bounds are AGENT_EVO_ANALYST_MONEY and AGENT_EVO_ANALYST_OUTPUT_TOKENS; log in: claude."
+        )
+    told = result.structured_output
+    text = (result.result or "") if told is None else json.dumps(told)
+    return Reply(text, result.usage.read, result.usage.output_tokens, result.total_cost_usd)

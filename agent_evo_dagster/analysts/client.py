@@ -1,0 +1,176 @@
+"""The Claude Code client as a child without a terminal: found, run in bounds, its result read. No prompts.
+
+What it is asked and what it may do is the caller's. It ends with its helpers, whatever happens.
+"""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent_evo_dagster.errors import ClientError
+from agent_evo_dagster.patches.hidden import visible
+
+PROGRAM = "claude"
+MAX_OUTPUT = 8 * 1024 * 1024  # bytes
+GRACE_SECONDS = 5.0
+_SHOWN = 600
+# Set by a client for what it starts: a client that is itself started by one takes itself for a part of it.
+_OF_A_CLIENT = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
+_QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run of the client ended."""
+
+    exit_code: int  # negative: ended by that signal
+    output: bytes
+    said: str  # the end of its stderr, made fit to show
+    seconds: float
+    timed_out: bool
+
+
+class Tokens(BaseModel):
+    """What a run took; what is not named here is not needed."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    input_tokens: int = Field(0, ge=0)
+    output_tokens: int = Field(0, ge=0)
+    cache_creation_input_tokens: int = Field(0, ge=0)
+    cache_read_input_tokens: int = Field(0, ge=0)
+
+    @property
+    def read(self) -> int:
+        """All tokens that the model read."""
+        return self.input_tokens + self.cache_creation_input_tokens + self.cache_read_input_tokens
+
+
+class Result(BaseModel):
+    """The client's last word, with `--output-format json`."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    subtype: str = ""
+    is_error: bool
+    result: str | None = None
+    structured_output: Any = None
+    session_id: str | None = None
+    num_turns: int = Field(0, ge=0)
+    total_cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
+    usage: Tokens = Tokens()
+
+
+def find_client() -> Path:
+    """The client on this machine's PATH.
+
+    Raises:
+        ClientError: there is none.
+    """
+    found = shutil.which(PROGRAM)
+    if found is None:
+        raise ClientError(
+            f"Claude Code was asked for, and no program {PROGRAM!r} is on PATH. Install it "
+            "(npm install -g @anthropic-ai/claude-code), or choose another: AGENT_EVO_ANALYST=rules for "
+            "analysts, --operator direct for rounds."
+        )
+    return Path(found).absolute()
+
+
+def run_client(
+    arguments: Sequence[str], *, prompt: str, folder: Path, seconds: float, env: Mapping[str, str] = {}
+) -> Ended:
+    """Run the client in `folder` with `prompt` on its stdin, for at most `seconds`; its group is gone then.
+
+    Raises:
+        ClientError: it cannot be started.
+    """
+    command = [str(find_client()), *arguments]
+    inherited = {name: value for name, value in os.environ.items() if name not in _OF_A_CLIENT}
+    with contextlib.ExitStack() as stack:
+        given, output, said = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
+        given.write(prompt.encode())
+        given.seek(0)
+        began = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                command, stdin=given, stdout=output, stderr=said, cwd=folder, start_new_session=True,
+                env={**inherited, **_QUIET, **env},
+            )  # fmt: skip
+        except OSError as error:
+            raise ClientError(
+                f"{command[0]} cannot be started ({error.strerror}). Install it again."
+            ) from error
+        try:
+            timed_out = _await(process, seconds)
+        finally:
+            _end(process)
+        taken = time.monotonic() - began
+        return Ended(process.returncode, _read(output), _shown(said), taken, timed_out)
+
+
+def read_result(ended: Ended) -> Result:
+    """The result that the client printed; also one that says that it failed.
+
+    Raises:
+        ClientError: it ran out of time, or printed none.
+    """
+    if ended.timed_out:
+        raise ClientError(f"Claude Code was ended after {ended.seconds:.3g} s, before it had a result.")
+    try:
+        return Result.model_validate_json(ended.output)
+    except ValidationError as error:
+        raise ClientError(
+            f"Claude Code ended with {ended.exit_code} and printed no result (--output-format json). "
+            f"It said: {ended.said or 'nothing'}"
+        ) from error
+
+
+def _await(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
+    """Whether the time ran out first."""
+    try:
+        process.wait(max(0.0, seconds))
+    except subprocess.TimeoutExpired:
+        return True
+    return False
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the group to stop, wait for its leader, then kill whatever is left of it."""
+    if process.poll() is None:
+        _signal(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_SECONDS)
+    _signal(process, signal.SIGKILL)
+    process.wait()
+
+
+def _signal(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
+    # ProcessLookupError: nobody is left. PermissionError: macOS says so of a group of zombies.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def _read(stream: IO[bytes]) -> bytes:
+    stream.seek(0)
+    return stream.read(MAX_OUTPUT)
+
+
+def _shown(stream: IO[bytes]) -> str:
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - _SHOWN))
+    return visible(stream.read().decode(errors="replace").strip())
