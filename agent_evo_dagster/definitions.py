@@ -12,6 +12,7 @@ from assets.capture import hook_event_files, read_spool
 from assets.evaluation import policy_evaluation
 from assets.packages import package_registry, skill_packages
 from assets.patches import patch_decisions, patch_evaluation, skill_patches
+from assets.replay import patch_replay
 from assets.rounds import round_lineage, round_status
 from assets.segments import segments
 from assets.skills import build_compiled_skills, skill_bank_source
@@ -100,6 +101,7 @@ def build_defs(
             training_findings,
             skill_patches,
             patch_evaluation,
+            patch_replay,
             patch_decisions,
             build_compiled_skills(bank),
             analysis_report,

@@ -11,8 +11,10 @@ from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.patches.replay_self_test import replay_self_test
 from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
+from agent_evo_dagster.rounds.replaying import Replays
 from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Metadata, Results, check, diff, numbers, table
@@ -22,6 +24,7 @@ from resources.analyst import AnalystResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
+from resources.warehouse import WarehouseResource
 
 GROUP = "gate"
 JUDGED = ["patch_id", "judge", "verdict", "n", "baseline", "candidate", "difference", "low", "high", "reason"]
@@ -106,7 +109,7 @@ def _ran(analysis: Analysis) -> Metadata:
     partitions_def=EVOLUTION_ROUNDS,
     pool="training",
     deps=["checkpoint"],
-    description="The gate: each patch against the skills as they are, paired, on the judge's tasks.",
+    description="The gate: each patch against the skills as they are, paired: probed, or replayed.",
     check_specs=[
         dg.AssetCheckSpec("gate_verdict", asset="patch_evaluation", description="Every patch is accepted.")
     ],
@@ -117,12 +120,14 @@ def patch_evaluation(
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
     trainer: TrainerResource,
+    warehouse: WarehouseResource,
     training_config: pl.DataFrame,
     rollout_trajectories: pl.DataFrame,
     skill_patches: pl.DataFrame,
 ) -> Results:
-    """Probe every patch that changes settings; others wait for a person."""
+    """Probe every patch that changes settings, replay the others."""
     self_test()
+    replay_self_test()
     manifest = rounds.manifest(context)
     bank = skill_bank.read_by(manifest)
     targets = {ref.name for ref in bank.targets()}
@@ -144,6 +149,7 @@ def patch_evaluation(
         facts={name: probe.facts for name, probe in probes.items()},
         proposing=set(rollout_trajectories["task_id"]),
         targets=targets,
+        more=[Replays(warehouse.store(), manifest.key).judge_of(skill_patches)],
     )
     yield _judged(frame, wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
 

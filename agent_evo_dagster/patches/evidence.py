@@ -20,8 +20,25 @@ class ProbeFacts(BaseModel):
     stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
 
 
+class ReplayFacts(BaseModel):
+    """What a replay looked at: sessions that came after the round whose findings made the patch."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    made_in: str = Field(
+        description="The round that first proposed it; its sessions and older ones count not."
+    )
+    rounds: tuple[str, ...] = Field(description="The later rounds whose sessions were looked at.")
+    sessions: int = Field(ge=0, description="Later sessions in them.")
+    failures: int = Field(
+        ge=0, description="Calls that failed in these while the patch's skill was followed."
+    )
+    named_before: int = Field(ge=0, description="Of them, those that the section as it is names.")
+    named_after: int = Field(ge=0, description="Of them, those that it names with the patch.")
+
+
 class TaskComparison(BaseModel):
-    """One held-out task on both sides; means over seeds and samples."""
+    """One held-out task, or one later session, on both sides; means over seeds and samples."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -47,8 +64,8 @@ class Measured(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    n: int = Field(description="Paired tasks.")
-    baseline: FiniteFloat = Field(description="Mean reward over tasks.")
+    n: int = Field(description="Paired tasks; of a replay, sessions.")
+    baseline: FiniteFloat = Field(description="Mean reward over tasks; of a replay, share of failures named.")
     candidate: FiniteFloat
     difference: FiniteFloat
     low: FiniteFloat = Field(description="Of the difference: bootstrap over tasks and seeds.")
@@ -80,16 +97,21 @@ class GateEvidence(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     patch_id: str
-    judge: Literal["probe", "none"]
+    judge: Literal["probe", "replay", "none"]
     acceptance: str = Field(description="The rule that turned the numbers into the verdict.")
     verdict: GateVerdict
     reason: str
     settings: dict[str, tuple[int | float, int | float]] = Field(
         description="What was compared: old and new."
     )
-    split: Literal["judge"] = "judge"
+    split: Literal["judge", "later_sessions"] = "judge"
     mode: Literal["sampled", "greedy"] = "sampled"
     facts: ProbeFacts | None
     problems: tuple[str, ...] = Field(description="Why the numbers cannot be trusted.")
     measured: Measured | None = Field(description="Null where they cannot.")
     cost: Cost
+    replay: ReplayFacts | None = Field(default=None, description="Of a replay alone.")
+
+    def as_json(self) -> str:
+        """One line; what only a replay has is left out where it was none."""
+        return self.model_dump_json(exclude={"replay"} if self.replay is None else None)

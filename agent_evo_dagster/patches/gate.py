@@ -1,6 +1,7 @@
 """The gate: evidence for each patch, with a verdict. It runs nothing and decides nothing."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Literal
 
@@ -21,6 +22,7 @@ from agent_evo_dagster.patches.evidence import (
     TaskComparison,
 )
 from agent_evo_dagster.patches.frames import row_patch
+from agent_evo_dagster.patches.judges import Case, Judge
 from agent_evo_dagster.patches.pairing import CANDIDATE, Pairs, pair, problems
 from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict, Patch
 
@@ -141,6 +143,35 @@ def _without_numbers(patch: Patch, verdict: GateVerdict, reason: str) -> GateEvi
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """Judges patches that change settings alone, each by the rows of its own probe, by patch id."""
+
+    rows: Mapping[str, pl.DataFrame]
+    facts: Mapping[str, ProbeFacts] = field(default_factory=dict)
+    proposing: Collection[str] = ()
+    acceptance: Acceptance | None = None
+    name: str = "probe"
+
+    def takes(self, case: Case) -> bool:
+        """Settings, and nothing beside them."""
+        return case.settings is not None
+
+    def judge(self, case: Case) -> GateEvidence:
+        """The evidence of the patch's rows; without any, `reject_unverified`."""
+        rows = self.rows.get(case.patch.id)
+        if rows is None:
+            return not_probed(case.patch, "no probe was run")
+        return judge_probe(
+            case.patch,
+            rows,
+            settings=case.settings,
+            facts=self.facts.get(case.patch.id),
+            proposing=self.proposing,
+            acceptance=self.acceptance,
+        )
+
+
 def judge_patches(
     patches: pl.DataFrame,
     rows: Mapping[str, pl.DataFrame],
@@ -149,12 +180,14 @@ def judge_patches(
     proposing: Collection[str] = (),
     targets: Collection[str] | None = None,
     acceptance: Acceptance | None = None,
+    more: Sequence[Judge] = (),
 ) -> pl.DataFrame:
     """Judge every patch of a round: `patches` is PATCH_SCHEMA, `rows` maps patch id to its probe's rows.
 
-    Patches that touch settings only are judged by their probe, all others need a person; which is which is
-    found from the texts. A settings patch without rows is `reject_unverified`. Where `targets` names the
-    skills that may be optimised, patches of others are rejected, whatever their rows say.
+    Patches that touch settings only are judged by their probe, others by the first judge of `more` that takes
+    them, else they need a person; which is which is found from the texts. A settings patch without rows is
+    `reject_unverified`. Where `targets` names the skills that may be optimised, patches of others are
+    rejected, whatever was measured of them.
 
     Raises:
         GateError: rows of a patch that the round does not have.
@@ -165,28 +198,20 @@ def judge_patches(
         raise GateError(
             f"There are probe rows of {unknown}, which the round does not propose. Probe its patches."
         )
-    evidence = []
-    for row in patches.iter_rows(named=True):
-        patch, settings = row_patch(row)
-        if targets is not None and patch.skill not in targets:
-            evidence.append(not_a_target(patch))
-        elif settings is None:
-            evidence.append(needs_person(patch))
-        elif patch.id not in rows:
-            evidence.append(not_probed(patch, "no probe was run"))
-        else:
-            known = (facts or {}).get(patch.id)
-            evidence.append(
-                judge_probe(
-                    patch,
-                    rows[patch.id],
-                    settings=settings,
-                    facts=known,
-                    proposing=proposing,
-                    acceptance=acceptance,
-                )
-            )
-    return to_frame(evidence)
+    judges = (Probe(rows, facts or {}, proposing, acceptance), *more)
+    return to_frame([_judge(case, judges, targets) for case in cases(patches)])
+
+
+def cases(patches: pl.DataFrame) -> list[Case]:
+    """What a judge is given of each patch of a frame (PATCH_SCHEMA)."""
+    return [Case(*row_patch(row), str(row["base"])) for row in patches.iter_rows(named=True)]
+
+
+def _judge(case: Case, judges: Sequence[Judge], targets: Collection[str] | None) -> GateEvidence:
+    if targets is not None and case.patch.skill not in targets:
+        return not_a_target(case.patch)
+    fit = next((judge for judge in judges if judge.takes(case)), None)
+    return needs_person(case.patch) if fit is None else fit.judge(case)
 
 
 def to_frame(evidence: Collection[GateEvidence]) -> pl.DataFrame:
@@ -205,7 +230,7 @@ def _row(evidence: GateEvidence) -> dict[str, object]:
         "n": measured.n if measured else 0,
         **{name: getattr(measured, name) if measured else None for name in numbers},
         "regressions": list(measured.regressions) if measured else [],
-        "evidence": evidence.model_dump_json(),
+        "evidence": evidence.as_json(),
     }
 
 

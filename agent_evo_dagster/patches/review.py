@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.evidence import GateEvidence
@@ -45,18 +45,24 @@ class Review:
 def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
     """Every patch that a round in `store` proposes, in the order of rounds, each once.
 
+    Its evidence is the newest that there is: a later round may have replayed it.
+
     Raises:
         DecisionError: the ledger's chain is broken.
         PatchError: a stored row whose columns do not belong together.
     """
     verdicts = ledger.verdicts()
     found: dict[str, Review] = {}
-    for key in _rounds(store):
-        judged = _evidence(store, key)
+    for key in _rounds(store, "skill_patches"):
+        judged = _evidence(store, "patch_evaluation", key)
         for row in store.read(["skill_patches"], key).iter_rows(named=True):
             review = _review(key, row, judged, verdicts, ledger)
             found.pop(review.patch.id, None)
             found[review.patch.id] = review
+    for key in _rounds(store, "patch_replay"):
+        for patch_id, evidence in _evidence(store, "patch_replay", key).items():
+            if patch_id in found and _number(key) > _number(found[patch_id].round):
+                found[patch_id] = replace(found[patch_id], evidence=evidence)
     return list(found.values())
 
 
@@ -95,15 +101,17 @@ def _review(
     )
 
 
-def _rounds(store: Warehouse) -> list[str]:
-    """The rounds that propose patches, by number."""
-    keys = store.rounds(["skill_patches"])
-    numbered = [(int(found[1]), key) for key in keys if (found := _ROUND.fullmatch(key))]
-    return [key for _, key in sorted(numbered)]
+def _rounds(store: Warehouse, asset: str) -> list[str]:
+    """The rounds that have `asset`, by number."""
+    return sorted(filter(_ROUND.fullmatch, store.rounds([asset])), key=_number)
 
 
-def _evidence(store: Warehouse, round_key: str) -> dict[str, GateEvidence]:
-    if round_key not in store.rounds(["patch_evaluation"]):
+def _number(key: str) -> int:
+    return int(key.removeprefix("round-"))
+
+
+def _evidence(store: Warehouse, asset: str, round_key: str) -> dict[str, GateEvidence]:
+    if round_key not in store.rounds([asset]):
         return {}
-    rows = store.read(["patch_evaluation"], round_key).select("patch_id", "evidence").iter_rows()
+    rows = store.read([asset], round_key).select("patch_id", "evidence").iter_rows()
     return {patch_id: GateEvidence.model_validate_json(text) for patch_id, text in rows}
