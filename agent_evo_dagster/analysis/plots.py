@@ -43,12 +43,12 @@ def reward_by_step(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> Plot:
     points = _reward_points(metrics, rollouts)
     title = "Training reward by step"
     if not points:
-        return _plot("reward_by_step", title, "No reward was logged.", "no reward was logged", _no_data)
+        return drawing("reward_by_step", title, "No reward was logged.", "no reward was logged", _no_data)
     (first, start, _), (last, end, _) = points[0], points[-1]
     alt = f"Mean training reward by step: {fixed(start)} at step {first}, {fixed(end)} at step {last}."
     bars = sparkline([mean for _, mean, _ in points])
     line = f"{bars}  {fixed(start)} → {fixed(end)} over {len(points)} steps"
-    return _plot("reward_by_step", title, alt, line, partial(_draw_reward, points))
+    return drawing("reward_by_step", title, alt, line, partial(_draw_reward, points))
 
 
 def _draw_reward(points: Sequence[tuple[int, float, float]], axes: Any) -> None:
@@ -96,14 +96,16 @@ def accuracy_by_round(trend: pl.DataFrame) -> Plot:
     curves = {mode: points for mode in _LOOK if (points := _curve(trend, mode))}
     title = "Held-out accuracy by round"
     if not curves:
-        return _plot("accuracy_by_round", title, "Nothing was evaluated.", "nothing was evaluated", _no_data)
+        return drawing(
+            "accuracy_by_round", title, "Nothing was evaluated.", "nothing was evaluated", _no_data
+        )
     means = {mode: [mean for _, mean, *_ in points] for mode, points in curves.items()}
     alt = "; ".join(f"{mode} {', '.join(map(fixed, values))}" for mode, values in means.items())
     lines = [
         f"{mode} {sparkline(values, 0, 1)}  {' → '.join(map(fixed, values))}"
         for mode, values in means.items()
     ]
-    return _plot(
+    return drawing(
         "accuracy_by_round",
         title,
         f"Held-out accuracy before the first round and after each: {alt}.",
@@ -156,7 +158,12 @@ def sparkline(values: Sequence[float], low: float | None = None, high: float | N
     return "".join(_BARS[min(7, max(0, int(level * 8)))] for level in levels)
 
 
-def _plot(name: str, title: str, alt: str, line: str, draw: Callable[[Any], None]) -> Plot:
+def drawing(name: str, title: str, alt: str, line: str, draw: Callable[[Any], None]) -> Plot:
+    """What `draw` puts on a pair of axes, in the look of the report.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
     matplotlib = require("matplotlib", extra="plots", feature="A plot of the report")
     figures = require("matplotlib.figure", extra="plots", feature="A plot of the report")
     with matplotlib.rc_context(_STYLE):
