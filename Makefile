@@ -3,18 +3,20 @@
 # PYTHON          interpreter that makes the environment (3.11 or later)
 # VENV            the environment (.venv)
 # VLLM_VENV       environment of a vLLM server on a CPU (.venv-vllm); VERL_VENV that of verl (.venv-verl)
+# RAY_VENV        environment of Dagster with Ray (.venv-ray)
 # AGENT_EVO_HOME  where rounds store everything (.agent_evo); DAGSTER_HOME lies in it unless set
 # ARGS            more arguments for the command of a target: make round ARGS='--count 3'
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev round ui test test-slow test-e2e test-vllm test-verl vllm-env verl-env lint format definitions bench clean
+.PHONY: help setup setup-dev round ui test test-slow test-e2e test-vllm test-verl test-ray test-wheel vllm-env verl-env lint format definitions bench clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 VLLM_VENV ?= .venv-vllm
 VERL_VENV ?= .venv-verl
+RAY_VENV ?= .venv-ray
 VLLM := 0.32.0
 VERL := 0.9.1
 BIN := $(VENV)/bin
@@ -66,6 +68,15 @@ test-vllm: $(VENV)/.stamp-dev $(VLLM_VENV)/.stamp ## Run the tests on a real vLL
 test-verl: $(VENV)/.stamp-dev $(VERL_VENV)/.stamp ## Run the tests against the real verl and a local Ray cluster
 	@AGENT_EVO_VERL_PYTHON='$(abspath $(VERL_VENV))/bin/python' $(BIN)/python -m pytest -m verl $(ARGS)
 
+test-ray: $(VENV)/.stamp-dev $(RAY_VENV)/.stamp ## Run the tests of workers that are jobs of a local Ray cluster
+	@AGENT_EVO_RAY_WORKER_PYTHON='$(abspath $(BIN))/python' \
+		$(RAY_VENV)/bin/python -m pytest -m ray tests/resources $(ARGS)
+
+test-wheel: $(VENV)/.stamp-dev ## Build the wheel, and train with it in an environment that has no Dagster
+	@rm -rf build/wheel
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w build/wheel .
+	@AGENT_EVO_WHEEL="$$(echo build/wheel/*.whl)" $(BIN)/python -m pytest -m wheel tests/deploy $(ARGS)
+
 vllm-env: $(VLLM_VENV)/.stamp ## Install a vLLM server for a CPU into an environment of its own
 verl-env: $(VERL_VENV)/.stamp ## Install verl into an environment of its own (for a GPU: TORCH=torch==2.11.0)
 
@@ -86,7 +97,7 @@ bench: $(VENV)/.stamp ## Measure: rounds over seeds against the control (takes l
 	@$(BIN)/python -m benchmarks.closed_loop $(ARGS)
 
 clean: ## Remove the environment and caches; what rounds stored is kept
-	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) $(VLLM_VENV) $(VERL_VENV) $(RAY_VENV) build dist *.egg-info .pytest_cache .hypothesis .mypy_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/bin/python:
@@ -122,6 +133,14 @@ $(VERL_VENV)/.stamp: Makefile pyproject.toml
 	@echo 'Installing into $(VERL_VENV): once, several minutes.'
 	@$(VERL_VENV)/bin/pip install -qq --disable-pip-version-check '$(TORCH)'
 	@$(VERL_VENV)/bin/pip install -qq --disable-pip-version-check '$(TORCH)' 'verl[verl-core]==$(VERL)' 'transformers<5.11' -e .
+	@touch $@
+
+# Dagster and Ray; what trains has the Python of VENV, which has no Ray.
+$(RAY_VENV)/.stamp: Makefile pyproject.toml constraints.txt
+	@$(PYTHON) -m venv $(RAY_VENV)
+	@echo 'Installing into $(RAY_VENV): once, a few minutes.'
+	@$(RAY_VENV)/bin/pip install -qq --disable-pip-version-check -c constraints.txt -e '.[dagster,ray]' \
+		pytest pytest-timeout hypothesis
 	@touch $@
 
 $(DAGSTER_HOME)/dagster.yaml:

@@ -1,4 +1,4 @@
-"""The trainer as Dagster sees it: a process of its own that reports through Pipes while it runs.
+"""The trainer as Dagster sees it: a process, or a Ray job, that reports through Pipes while it runs.
 
 How the process is started, watched and ended is the library's (training.launch).
 """
@@ -18,6 +18,8 @@ from agent_evo_dagster.training.deployment import Deployment, read_deployment
 from agent_evo_dagster.training.launch import run_worker, staged_run
 from agent_evo_dagster.training.policy.bases import base_policy
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+from agent_evo_dagster.training.worker_place import on_ray
+from resources.ray_messages import launched, ray_messages
 
 # What tells a person at a glance how a step went; the asset of metrics has them all.
 SHOWN = (
@@ -68,8 +70,9 @@ class TrainerResource(dg.ConfigurableResource[Any]):
         """
         deployment = read_deployment(Path(self.deployment)) if self.deployment else Deployment()
         default = Path(self.python) if self.python else None
+        remote = on_ray(deployment, request.config.backend)
         with staged_run(request.run_dir) as staging:
-            with _pipes_session(context) as session:
+            with _pipes_session(context, remote=remote) as session:
                 result = run_worker(
                     request.model_copy(update={"run_dir": staging, "deployment": deployment}),
                     python=deployment.python.get(request.config.backend, default),
@@ -77,6 +80,7 @@ class TrainerResource(dg.ConfigurableResource[Any]):
                     heartbeat_timeout=self.heartbeat_timeout,
                     time_limit=self.time_limit,
                     on_poll=lambda beat: context.log.debug(f"worker: {beat.phase}, step {beat.step}"),
+                    on_job=lambda job: session.report_launched(launched(job)),
                 )
             steps = step_table(session.get_custom_messages())
         if steps:
@@ -85,15 +89,18 @@ class TrainerResource(dg.ConfigurableResource[Any]):
 
 
 @contextlib.contextmanager
-def _pipes_session(context: dg.AssetExecutionContext) -> Iterator[dg.PipesSession]:
+def _pipes_session(context: dg.AssetExecutionContext, *, remote: bool) -> Iterator[dg.PipesSession]:
+    """What the worker's Pipes speak to: files in a temporary folder, or the log of a Ray job."""
+    injector = dg.PipesEnvContextInjector() if remote else dg.PipesTempFileContextInjector()
+    reader = ray_messages() if remote else dg.PipesTempFileMessageReader()
     with contextlib.ExitStack() as stack:
         with warnings.catch_warnings():  # Pipes calls a property that Dagster itself marks as a preview
             warnings.simplefilter("ignore", dg.PreviewWarning)
             session = stack.enter_context(
                 dg.open_pipes_session(
                     context=context.op_execution_context,  # it reads what the asset's context deprecates
-                    context_injector=dg.PipesTempFileContextInjector(),
-                    message_reader=dg.PipesTempFileMessageReader(),
+                    context_injector=injector,
+                    message_reader=reader,
                 )
             )
         yield session

@@ -10,6 +10,7 @@ from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.training.ascend_settings import AscendSettings
 from agent_evo_dagster.training.backends.mindspeed_settings import MindSpeedSettings
 from agent_evo_dagster.training.backends.ray_settings import RaySettings
+from agent_evo_dagster.training.backends.ray_worker_settings import RayWorkerSettings
 from agent_evo_dagster.training.backends.verl_settings import VerlSettings
 from agent_evo_dagster.training.backends.vllm_settings import VllmSettings
 
@@ -29,6 +30,7 @@ class Deployment(BaseModel):
     verl: VerlSettings = VerlSettings()
     mindspeed_rl: MindSpeedSettings = MindSpeedSettings()
     ray: RaySettings = RaySettings()
+    ray_worker: RayWorkerSettings = RayWorkerSettings()
     ascend: AscendSettings = AscendSettings()
 
 

@@ -7,8 +7,6 @@ import contextlib
 import fcntl
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,16 +19,14 @@ from agent_evo_dagster.files import replace_tree, write_atomic
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, Heartbeat, read_heartbeat
 from agent_evo_dagster.training.logs import tail_of
 from agent_evo_dagster.training.own_files import located_config
-from agent_evo_dagster.training.process_environment import training_environment
-from agent_evo_dagster.training.process_group import describe_exit, process_group, process_lives
+from agent_evo_dagster.training.process_group import process_lives
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
 from agent_evo_dagster.training.states import RESUME_FOLDER
+from agent_evo_dagster.training.worker_place import OnJob, Worker, started
 
-WORKER_MODULE = "agent_evo_dagster.training.worker"
 REQUEST_FILE = "REQUEST.json"
 RESULT_FILE = "result.json"
 LOG_FILE = "worker.log"
-POLL_SECONDS = 0.2
 
 
 def run_worker(
@@ -42,8 +38,9 @@ def run_worker(
     time_limit: float,
     on_poll: Callable[[Heartbeat], None] | None = None,
     should_cancel: Callable[[], bool] | None = None,
+    on_job: OnJob | None = None,
 ) -> WorkerResult:
-    """Run one job in a process of its own and wait for its result.
+    """Run one job in a process of its own, or as a job of a Ray cluster, and wait for its result.
 
     Args:
         request: The job; relative paths in it are taken from the current folder.
@@ -53,9 +50,11 @@ def run_worker(
         time_limit: Seconds that the whole job may take.
         on_poll: Called with every new heartbeat.
         should_cancel: Asked at every poll; true ends the job.
+        on_job: Told of the Ray job that the worker is, where it is one.
 
     Raises:
         WorkerError: it failed, hung, ran out of time, was cancelled, or left no result.
+        TrainingError: the Ray cluster takes no job.
     """
     request = _absolute(request)
     request.run_dir.mkdir(parents=True, exist_ok=True)
@@ -64,19 +63,10 @@ def run_worker(
     request_file = request.run_dir / REQUEST_FILE
     write_atomic(request_file, request.model_dump_json(indent=2).encode())
     watch = _Watch(request.run_dir, heartbeat_timeout, time_limit, on_poll, should_cancel)
-    command = [str(python or sys.executable), "-P", "-m", WORKER_MODULE, str(request_file)]
-    with process_group(
-        command,
-        env={
-            **training_environment(request.config.threads),
-            "PYTHONUNBUFFERED": "1",  # the log's tail is all that a killed worker leaves
-            **env,
-        },
-        cwd=request.run_dir,  # stray relative paths of the backend stay in the run folder
-        log=request.run_dir / LOG_FILE,
-    ) as process:
-        code = watch.until_exit(process)
-    return _result(request, watch, code)
+    log = request.run_dir / LOG_FILE
+    with started(request, request_file, python=python, env=env, log=log, on_job=on_job) as worker:
+        how = watch.until_end(worker)
+    return _result(request, watch, how)
 
 
 @contextlib.contextmanager
@@ -163,13 +153,13 @@ class _Watch:
     last: Heartbeat | None = None
     heard: float = field(default_factory=time.monotonic)
 
-    def until_exit(self, process: subprocess.Popen[bytes]) -> int:
+    def until_end(self, worker: Worker) -> str:
+        """How it ended; empty: well."""
         while True:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                code = process.wait(POLL_SECONDS)
-                self._listen()
-                return code
+            how = worker.wait()
             self._listen()
+            if how is not None:
+                return how
             self._check()
 
     def _listen(self) -> None:
@@ -204,16 +194,14 @@ class _Watch:
         )
 
 
-def _result(request: WorkerRequest, watch: _Watch, code: int) -> WorkerResult:
-    if code != 0:
-        raise watch.failure(
-            f"failed ({describe_exit(code)})", "Correct what the log names, then run it again."
-        )
+def _result(request: WorkerRequest, watch: _Watch, how: str) -> WorkerResult:
+    if how:
+        raise watch.failure(f"failed ({how})", "Correct what the log names, then run it again.")
     path = request.run_dir / RESULT_FILE
     try:
         return WorkerResult.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
-        raise watch.failure(f"ended with exit code 0 but without {RESULT_FILE}", "Run it again.") from error
+        raise watch.failure(f"ended well but without {RESULT_FILE}", "Run it again.") from error
     except ValidationError as error:
         advice = "Does the worker's Python have the same version of agent-evo-dagster?"
         raise watch.failure(f"left a {RESULT_FILE} that cannot be read ({error})", advice) from error

@@ -16,9 +16,12 @@ DETERMINISTIC_AND_QUIET = {
 
 def training_environment(threads: int) -> dict[str, str]:
     """This process's variables, made silent, offline unless told otherwise, with `threads` CPU threads."""
+    return {**OFFLINE_BY_DEFAULT, **os.environ, **worker_environment(threads)}
+
+
+def worker_environment(threads: int) -> dict[str, str]:
+    """What every training process has, on whatever machine it runs."""
     return {
-        **OFFLINE_BY_DEFAULT,
-        **os.environ,
         **TELEMETRY_OFF,
         **DETERMINISTIC_AND_QUIET,
         "OMP_NUM_THREADS": str(threads),

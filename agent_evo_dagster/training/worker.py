@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from agent_evo_dagster.errors import AgentEvoError, TrainingError
 from agent_evo_dagster.extras import require
 from agent_evo_dagster.training import jobs
+from agent_evo_dagster.training.lease import exit_without_lease
 from agent_evo_dagster.training.orphan import exit_with_parent
 from agent_evo_dagster.training.outcome import clear_outputs, write_result
 from agent_evo_dagster.training.process_environment import prepare
@@ -30,6 +31,7 @@ def main(arguments: list[str]) -> int:
     """Run the job in the request file; returns the exit code."""
     began = time.monotonic()
     exit_with_parent()
+    exit_without_lease()
     try:
         request = read_request(arguments)
         jobs.check(request)
