@@ -43,7 +43,9 @@ class Settings(BaseSettings):
     )
     analyst_model: str | None = Field(None, description="Name of the analyst's model.")
     analyst_url: str | None = Field(
-        None, pattern=r"^https?://[^@\s]+$", description="Base URL of the analyst's service; default: the public one."
+        None,
+        pattern=r"^https?://[^@\s]+$",
+        description="Base URL of the analyst's service; default: its own.",
     )
     analyst_key_env: str | None = Field(
         None, description="Variable with the service's key; none: a server without keys."

@@ -60,7 +60,7 @@ def head_of(command: str | None) -> str:
 
 def starts_with(program: Program, head: str) -> bool:
     """Whether the program is called as `head` says: the same name, and its words among the first."""
-    name, *words = head.split()
+    name, *words = head.split() or [""]  # a command of quotes alone has no name that a program could have
     return program.name == name and list(program.words[: len(words)]) == words
 
 

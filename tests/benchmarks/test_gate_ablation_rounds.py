@@ -28,7 +28,8 @@ def rows(split, share, *, policy, seed, samples):
     names = (name for name in (f"task-{number}" for number in count()) if split_of(name) == split)
     return [
         {"policy": policy, "seed": seed, "mode": "sampled", "task_id": task, "sample": sample,
-         "finish": "stop", "reward": float(at < share * 20), "correct": at < share * 20, "turns": 1, "tokens": 5}
+         "finish": "stop", "reward": float(at < share * 20), "correct": at < share * 20,
+         "turns": 1, "tokens": 5}
         for at, task in enumerate(islice(names, 20))
         for sample in range(samples)
     ]  # fmt: skip

@@ -1,6 +1,6 @@
 """What a skill's text prescribes, read from its Markdown."""
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from agent_evo_dagster.analysis.detectors.skill_followed import prescribed
@@ -25,6 +25,7 @@ def test_lines_that_go_on_and_chains_are_cut_into_their_programs():
     assert heads("```console\ncd x && make all | tee log\n```\n") == ["cd x", "make all", "tee log"]
 
 
+@example("'")
 @given(st.text(max_size=400))
 def test_no_text_of_a_skill_breaks_the_rules_that_read_it(text):
     calls = [bash(f"sleep 60 && tail -{n} run.log") for n in range(3)]

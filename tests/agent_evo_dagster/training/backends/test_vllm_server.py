@@ -47,14 +47,19 @@ def alive(pid: int) -> bool:
         return False
 
 
+def ends(pid):
+    """Whether the process ends: what was killed is gone a moment later."""
+    deadline = time.monotonic() + 10
+    while alive(pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return not alive(pid)
+
+
 def test_the_server_answers_inside_the_block_and_is_gone_after_it(python, tmp_path):
     with start(python(HEALTHY), tmp_path) as client:
         assert client.healthy()
         pid = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + 10
-    while alive(pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not alive(pid)
+    assert ends(pid)
 
 
 def test_a_server_that_ends_early_is_told_with_the_end_of_its_log(python, tmp_path):
@@ -67,7 +72,7 @@ def test_a_server_that_never_answers_is_ended(python, tmp_path):
     script = python("print(os.getpid(), file=open('pid', 'w'), flush=True); time.sleep(60)")
     with pytest.raises(InferenceError, match=r"did not answer within 1\.5 s \(vllm\.start_timeout\)"):
         start(script, tmp_path, start_timeout=1.5).__enter__()
-    assert not alive(int((tmp_path / "pid").read_text()))
+    assert ends(int((tmp_path / "pid").read_text()))
 
 
 def test_a_python_that_is_not_there_is_told_with_the_setting_that_names_it(tmp_path):
