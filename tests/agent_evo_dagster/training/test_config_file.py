@@ -17,7 +17,7 @@ OLD = {
     "tokenizer_name_or_path": "/models/qwen",
     "model_name": "qwen2.5-7b",
     "agent_name": "math",
-    "agent_engine_wrapper_path": "/work/wrapper.py",
+    "agent_engine_wrapper_path": "/models/wrapper.py",
     "train_backend": "verl",
     "max_steps": 4,
     "max_tokens": 512,
@@ -70,7 +70,7 @@ def test_a_file_of_agentic_rl_is_mapped(tmp_path):
     assert found.settings == {
         "backend": "verl",
         "model": "/models/qwen",
-        "engine_wrapper": "/work/wrapper.py",
+        "engine_wrapper": "/models/wrapper.py",
         "max_turns": 4,
         "max_new_tokens": 512,
         "temperature": 0.8,
