@@ -9,9 +9,10 @@ from agent_evo_dagster.settings import Settings, read_settings
 from assets.analysis import analysis_report, session_findings, training_findings
 from assets.archives import lineage_archive
 from assets.capture import hook_event_files, read_spool
+from assets.decisions import patch_decisions
 from assets.evaluation import policy_evaluation
 from assets.packages import package_registry, skill_packages
-from assets.patches import patch_decisions, patch_evaluation, skill_patches
+from assets.patches import patch_evaluation, skill_patches
 from assets.replay import patch_replay
 from assets.rounds import round_lineage, round_status
 from assets.segments import segments
@@ -51,7 +52,9 @@ def build_resources(settings: Settings) -> dict[str, object]:
             redact=list(settings.redact),
             prices=str(settings.prices) if settings.prices else None,
         ),
-        "rounds": RoundsResource(home=str(settings.root), policy=settings.policy),
+        "rounds": RoundsResource(
+            home=str(settings.root), policy=settings.policy, expiry_days=settings.expiry_days
+        ),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
         ),

@@ -12,7 +12,7 @@ from agent_evo_dagster.errors import SettingsError
 HOME = "AGENT_EVO_HOME"
 
 Personal = Literal["email", "ip", "home"]
-ApprovalPolicy = Literal["auto", "manual"]
+ApprovalPolicy = Literal["auto", "manual", "two_person"]
 AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
 
 
@@ -24,6 +24,12 @@ class Settings(BaseSettings):
     home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
     bank: Path | None = Field(None, description="Bank that rounds write to; default: <home>/skill_bank.")
     policy: ApprovalPolicy = Field("auto", description="Who decides on a judged patch.")
+    expiry_days: float | None = Field(
+        None,
+        gt=0,
+        allow_inf_nan=False,
+        description="Days after which a waiting patch expires; none: never.",
+    )
     executor: Literal["in_process", "multiprocess"] = Field(
         "in_process", description="How Dagster runs the steps of a round: here, or in a process each."
     )

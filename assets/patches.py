@@ -1,13 +1,11 @@
-"""The assets of patches: what is proposed, what the gate found, and what was decided."""
+"""The assets of patches: what is proposed, and what the gate found. Not what was decided."""
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 
 import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.analysts.types import Analysis, Material
-from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
@@ -165,48 +163,4 @@ def _judged(frame: pl.DataFrame, *, wall_seconds: float) -> dg.MaterializeResult
             "verdicts": table(frame, JUDGED),
         },
         check_results=[check("gate_verdict", problems, warn=True)],
-    )
-
-
-@dg.asset(
-    group_name=GROUP,
-    owners=[OWNER],
-    kinds={"parquet"},
-    partitions_def=EVOLUTION_ROUNDS,
-    description="The decision in force on each patch, from the bank's append-only record.",
-    check_specs=[
-        dg.AssetCheckSpec("decided", asset="patch_decisions", description="No patch waits for a person.")
-    ],
-)
-def patch_decisions(
-    context: dg.AssetExecutionContext,
-    rounds: RoundsResource,
-    skill_bank: SkillBankResource,
-    skill_patches: pl.DataFrame,
-    patch_evaluation: pl.DataFrame,
-) -> Results:
-    """Let the round's policy decide what no one has decided yet."""
-    manifest = rounds.manifest(context)
-    frame = decide(
-        rounds.policy_of(manifest), skill_patches, patch_evaluation, skill_bank.ledger(), datetime.now(UTC)
-    )
-    waiting = frame.filter(pl.col("decision") == "wait")["patch_id"].to_list()
-    commands = [
-        f"agent-evo patches {word} {name} --by NAME --reason TEXT"
-        for name in waiting
-        for word in ("approve", "reject")
-    ]
-    yield dg.MaterializeResult(
-        value=frame,
-        metadata={
-            **numbers({"decisions": frame.height, "waiting": len(waiting)}),
-            "decisions_table": table(
-                frame, ["patch_id", "decision", "gate_verdict", "by", "reason", "decided_at"]
-            ),
-            "diff": diff("\n".join(skill_patches["diff"])),
-            "to_decide": dg.MetadataValue.md(
-                "\n".join(f"    {line}" for line in commands) or "nothing waits"
-            ),
-        },
-        check_results=[check("decided", [f"{name} waits" for name in waiting], warn=True)],
     )

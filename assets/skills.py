@@ -9,6 +9,7 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.patches.frames import patches_from_frame
+from agent_evo_dagster.patches.policies import people_needed
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.adoption import adopt_approved
 from agent_evo_dagster.rounds.provenance import Source, sources_of
@@ -86,7 +87,12 @@ def build_compiled_skills(bank: Path) -> dg.AssetsDefinition:
         then = skill_bank.read_by(manifest)
         patches = patches_from_frame(skill_patches)
         adoption = adopt_approved(
-            skill_bank.living(), skill_bank.ledger(), patches, patch_decisions, now=datetime.now(UTC)
+            skill_bank.living(),
+            skill_bank.ledger(),
+            patches,
+            patch_decisions,
+            now=datetime.now(UTC),
+            people=people_needed(rounds.policy_of(manifest)),
         )
         before = {skill.name: skill.text for skill in compile_all(then)}
         after = compile_all(then, extra=adoption.approved)

@@ -8,6 +8,7 @@ import dagster as dg
 
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.adoption import not_adopted
+from agent_evo_dagster.rounds.deciding import Synced, desk_of, expiry_of
 from agent_evo_dagster.rounds.opening import RoundRequest, news, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -46,27 +47,39 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
 
 
 def build_decision_sensor(settings: Settings, template: Path) -> dg.SensorDefinition:
-    """A sensor that compiles what a person approved, and sees when the bank was edited."""
+    """A sensor that carries out approval files, compiles what was approved, and sees edits of the bank."""
 
     @dg.sensor(
         name="new_decisions",
         job_name=ADOPT,
         minimum_interval_seconds=30,
-        description="Compiles the skills of a round after a person approved one of its patches.",
+        description="Carries out approval files, and compiles a round's skills after a person decided.",
     )
     def new_decisions(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
         observe_bank(context.instance, settings, template)
-        waiting = not_adopted(ledger_of(settings.bank_path))
-        due = [item for item in waiting if item.round and not _in_progress(context.instance, item.round)]
+        synced = _synced(settings)
+        for name, problem in synced.problems.items():
+            context.log.warning(f"approvals/{name}: {problem}")
+        ledger = ledger_of(settings.bank_path)
+        wanted = {ledger.last_approval(record): record.round for record in not_adopted(ledger)}
+        wanted |= {record.hash: record.round for record in (*synced.records, *synced.expired)}
+        due = {key: name for key, name in wanted.items() if name and not _in_progress(context.instance, name)}
         if not due:
-            return dg.SkipReason("Every approved patch is compiled, or its round is being run.")
-        rounds = sorted({str(record.round) for record in due})
+            told = "".join(f" approvals/{name}: {why}" for name, why in synced.problems.items())
+            return dg.SkipReason(f"Every approved patch is compiled, or its round is being run.{told}")
         return dg.SensorResult(
-            run_requests=[dg.RunRequest(run_key=record.hash, partition_key=record.round) for record in due],
-            dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(rounds)],
+            run_requests=[dg.RunRequest(run_key=key, partition_key=name) for key, name in due.items()],
+            dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(sorted(set(due.values())))],
         )
 
     return new_decisions
+
+
+def _synced(settings: Settings) -> Synced:
+    """What the files of the bank decide, carried out; nothing before there is a bank."""
+    if not settings.bank_path.exists():
+        return Synced()
+    return desk_of(settings).sync(datetime.now(UTC), expiry=expiry_of(settings))
 
 
 def _waits(sessions: int, enough: int, unreadable: Mapping[str, str]) -> str:

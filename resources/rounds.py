@@ -1,10 +1,14 @@
 """The rounds as Dagster sees them: manifests, and the folders that belong to them."""
 
+from collections.abc import Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from agent_evo_dagster.patches.decisions import Terms
+from agent_evo_dagster.patches.policies import strictest
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import ApprovalPolicy
@@ -15,6 +19,7 @@ class RoundsResource(dg.ConfigurableResource[Any]):
 
     home: str
     policy: str = "auto"
+    expiry_days: float | None = None
 
     def manifest(self, context: dg.AssetExecutionContext) -> RoundManifest:
         """The manifest of the round that is being materialised."""
@@ -25,8 +30,12 @@ class RoundsResource(dg.ConfigurableResource[Any]):
         return RoundStore(self.path("rounds"))
 
     def policy_of(self, manifest: RoundManifest) -> ApprovalPolicy:
-        """Who decides: a person where the round or the settings of today say so, so `manual` stops all."""
-        return "manual" if "manual" in (manifest.policy, self.policy) else "auto"
+        """Who decides: what the round or the settings of today say, the stricter of both."""
+        return strictest(manifest.policy, self.policy)
+
+    def terms(self, changed: Mapping[str, str]) -> Terms:
+        """What else holds for decisions; `changed` says which patches can no longer be adopted, and why."""
+        return Terms(None if self.expiry_days is None else timedelta(days=self.expiry_days), changed)
 
     def path(self, *parts: str) -> Path:
         """A path below the home."""

@@ -1,6 +1,7 @@
 """`agent-evo patches`: look at what rounds propose, and decide on it."""
 
 import unicodedata
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated
 
@@ -11,21 +12,26 @@ from rich.table import Table
 from rich.text import Text
 
 from agent_evo_dagster.cli.project import current_settings
-from agent_evo_dagster.patches.decisions import approve as record_approval
+from agent_evo_dagster.patches.approvals import DecisionRequest
+from agent_evo_dagster.patches.change import diff_hash
+from agent_evo_dagster.patches.conflicts import conflicts
 from agent_evo_dagster.patches.decisions import command, ledger_of
-from agent_evo_dagster.patches.decisions import reject as record_rejection
-from agent_evo_dagster.patches.ledger import Ledger
-from agent_evo_dagster.patches.records import DecisionRecord
+from agent_evo_dagster.patches.ledger import ENDED, Ledger
+from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
 from agent_evo_dagster.patches.review import Review, find_review, reviews
+from agent_evo_dagster.rounds.adoption import changed_sections
+from agent_evo_dagster.rounds.deciding import Decided, Desk, desk_of, expiry_of
 from agent_evo_dagster.settings import Settings
-from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.warehouse import Warehouse
 
 app = typer.Typer(
-    name="patches", help="List, show, approve and reject what rounds propose.", no_args_is_help=True
+    name="patches", help="List, show, approve, reject and withdraw what rounds propose.", no_args_is_help=True
 )
 
 _Id = Annotated[str, typer.Argument(metavar="ID", help="The patch, by its id or the beginning of it.")]
+_Ids = Annotated[
+    list[str], typer.Argument(metavar="ID...", help="The patches, each by its id or the beginning of it.")
+]
 _By = Annotated[str, typer.Option("--by", help="Who decides: your name, as it will stand in the record.")]
 _Reason = Annotated[str, typer.Option("--reason", help="Why, for whoever reads the record.")]
 _Override = Annotated[bool, typer.Option("--override", help="Approve against the gate; it is recorded so.")]
@@ -40,6 +46,8 @@ def list_patches() -> None:
         typer.echo("No round has proposed a patch yet. Run one: agent-evo rounds run")
         return
     Console().print(_table(found))
+    for conflict in conflicts(found):
+        Console(soft_wrap=True).print(_plain(f"conflict: {conflict.line()}"))
     _tell_torn(ledger)
 
 
@@ -50,26 +58,78 @@ def show(patch_id: _Id) -> None:
 
 
 @app.command()
-def approve(patch_id: _Id, by: _By, reason: _Reason, override: _Override = False) -> None:
-    """Approve a patch; the next run of its round brings it into the skill."""
-    review = _find(patch_id)
-    # Adoption would refuse it: an approval on record could then neither be carried out nor taken back.
-    SkillBank.open(_settings().bank_path).require_target(review.patch.skill, review.patch.id)
-    gate = review.evidence.verdict if review.evidence else None
-    record = record_approval(
-        _ledger(), review.patch, gate=gate, by=by, reason=reason, at=datetime.now(UTC), override=override
-    )
-    _confirm(record)
-    typer.echo(f"Bring it into the skill with: agent-evo rounds run {review.round} --only adopt")
+def approve(patch_ids: _Ids, by: _By, reason: _Reason, override: _Override = False) -> None:
+    """Approve patches, all of a round or some; its next run brings them into the skill."""
+    decided = _decide("approve", patch_ids, by, reason, override=override)
+    changed = changed_sections(_desk().bank, [review.patch for review, _ in decided])
+    for review, record in decided:
+        if isinstance(record, ConsentRecord):
+            typer.echo(f"Another person must approve {review.patch.id}, too.")
+        elif review.patch.id in changed:
+            typer.echo(
+                f"It cannot be adopted: {changed[review.patch.id]}. Restore the section, or take it back: "
+                f"{command('withdraw', review.patch.id)}",
+                err=True,
+            )
+    keys = dict.fromkeys(review.round for review, record in decided if isinstance(record, DecisionRecord))
+    for key in keys:
+        typer.echo(f"Bring it into the skill with: agent-evo rounds run {key} --only adopt")
+    _tell_waiting(review.round for review, _ in decided)
 
 
 @app.command()
-def reject(patch_id: _Id, by: _By, reason: _Reason) -> None:
-    """Reject a patch; the same edit is not proposed again."""
-    review = _find(patch_id)
-    gate = review.evidence.verdict if review.evidence else None
-    record = record_rejection(_ledger(), review.patch, gate=gate, by=by, reason=reason, at=datetime.now(UTC))
-    _confirm(record)
+def reject(patch_ids: _Ids, by: _By, reason: _Reason) -> None:
+    """Reject patches; the same edits are not proposed again."""
+    _decide("reject", patch_ids, by, reason)
+
+
+@app.command()
+def withdraw(patch_ids: _Ids, by: _By, reason: _Reason) -> None:
+    """Take patches back that wait or were approved, and are in no skill yet; on record."""
+    _decide("withdraw", patch_ids, by, reason)
+
+
+@app.command()
+def sync() -> None:
+    """Carry out the decisions in approvals/*.yaml of the bank, and end the wait of what waited too long."""
+    synced = _desk().sync(datetime.now(UTC), expiry=expiry_of(_settings()))
+    for record in synced.records:
+        _confirm(record)
+    for record in synced.expired:
+        typer.echo(f"{record.patch_id} is expired: {record.reason} (record {record.hash[:12]}).")
+    if not synced.records and not synced.expired:
+        typer.echo("Nothing new to decide.")
+    for name, problem in synced.problems.items():
+        Console(stderr=True, soft_wrap=True).print(_plain(f"{name}: {problem}"))
+    raise typer.Exit(1 if synced.problems else 0)
+
+
+def _decide(
+    word: str, patch_ids: list[str], by: str, reason: str, *, override: bool = False
+) -> list[tuple[Review, Decided]]:
+    """Decide on the patches whose ids are, or begin with, `patch_ids`, and say so."""
+    desk = _desk()
+    found = desk.reviews()
+    chosen = [find_review(found, name) for name in patch_ids]
+    names = [review.patch.id for review in chosen]
+    request = DecisionRequest.model_validate({"by": by, "reason": reason, "override": override, word: names})
+    records = desk.carry_out(request, datetime.now(UTC))
+    for record in records:
+        _confirm(record)
+    by_id = {review.patch.id: review for review in chosen}
+    return [(by_id[record.patch_id], record) for record in records]
+
+
+def _tell_waiting(keys: Iterable[str]) -> None:
+    """What of the same rounds still waits: a set may be approved in part."""
+    rounds = set(keys)
+    waiting = [
+        review.patch.id
+        for review in _desk().reviews()
+        if review.open and review.decision is None and review.round in rounds
+    ]
+    if waiting:
+        typer.echo(f"Still waiting in the same round: {', '.join(waiting)}")
 
 
 def _settings() -> Settings:
@@ -85,9 +145,13 @@ def _find(patch_id: str) -> Review:
     return find_review(reviews(Warehouse(_settings().warehouse), _ledger()), patch_id)
 
 
-def _confirm(record: DecisionRecord) -> None:
+def _desk() -> Desk:
+    return desk_of(_settings())
+
+
+def _confirm(record: Decided) -> None:
     against = ", against the gate" if record.override else ""
-    verdict = "approved" if record.decision == "approve" else "rejected"
+    verdict = "approved" if isinstance(record, ConsentRecord) else ENDED[record.decision]
     typer.echo(f"{record.patch_id} is {verdict} by {record.by}{against} (record {record.hash[:12]}).")
 
 
@@ -137,6 +201,8 @@ def _show(console: Console, review: Review) -> None:
         console.print(Text("gate: not judged"))
     else:
         console.print(_plain(f"gate: {evidence.verdict.value} ({evidence.judge}): {evidence.reason}"))
+    for name in _ledger().approvers(patch.id, diff_hash(patch)) if decision is None else ():
+        console.print(_plain(f"approved by {name}; another person must, too"))
     if decision is None:
         console.print(
             Text(f"\nDecide with:\n  {command('approve', patch.id)}\n  {command('reject', patch.id)}")

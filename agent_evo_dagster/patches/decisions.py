@@ -1,7 +1,9 @@
 """Decisions on judged patches: by policy, by a person, and whether one was made. Not the file's format."""
 
 import unicodedata
-from datetime import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -10,14 +12,14 @@ from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.document import idea_of
 from agent_evo_dagster.patches.frames import row_patch
-from agent_evo_dagster.patches.ledger import Ledger
-from agent_evo_dagster.patches.policies import policy_named
-from agent_evo_dagster.patches.records import DecisionRecord
-from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, GateVerdict, Patch
+from agent_evo_dagster.patches.ledger import POLICY, Ledger
+from agent_evo_dagster.patches.policies import people_needed, policy_named
+from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
+from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, FinalVerdict, GateVerdict, Patch
 from agent_evo_dagster.settings import ApprovalPolicy
 
 LEDGER_NAME = "decisions.jsonl"
-_POLICY = "policy:"  # prefix of deciders that are no persons
+_ACTS = {"reject": "rejected", "withdraw": "withdrew", "expire": "ended the wait of"}
 
 
 def ledger_of(bank: Path) -> Ledger:
@@ -25,8 +27,22 @@ def ledger_of(bank: Path) -> Ledger:
     return Ledger(bank / LEDGER_NAME)
 
 
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What holds for the patches that are decided on, besides the policy."""
+
+    expiry: timedelta | None = None  # how long a patch may wait, from its round's opening on
+    changed: Mapping[str, str] = field(default_factory=dict)  # patch id -> why it can no longer be adopted
+
+
 def decide(
-    policy: ApprovalPolicy, patches: pl.DataFrame, evaluations: pl.DataFrame, ledger: Ledger, now: datetime
+    policy: ApprovalPolicy,
+    patches: pl.DataFrame,
+    evaluations: pl.DataFrame,
+    ledger: Ledger,
+    now: datetime,
+    *,
+    terms: Terms | None = None,
 ) -> pl.DataFrame:
     """The decision in force on each patch of a round (PATCH_DECISION_SCHEMA), in the order of `patches`.
 
@@ -38,35 +54,81 @@ def decide(
         PatchError: a row of `patches` whose columns do not belong together.
     """
     judged = {row["patch_id"]: row for row in evaluations.iter_rows(named=True)}
-    rows = [
-        _decide_one(policy, row, judged.get(row["patch_id"]), ledger, now)
-        for row in patches.iter_rows(named=True)
-    ]
+    work = _Deciding(policy, ledger, now, terms or Terms())
+    rows = [work.row(row, judged.get(row["patch_id"])) for row in patches.iter_rows(named=True)]
     return pl.DataFrame(rows, schema=PATCH_DECISION_SCHEMA, orient="row")
 
 
-def _decide_one(
-    policy: ApprovalPolicy,
-    row: dict[str, object],
-    judged: dict[str, object] | None,
-    ledger: Ledger,
-    now: datetime,
-) -> dict[str, object]:
-    patch, settings = row_patch(row)
-    standing = ledger.decision(patch.id)
-    if standing is not None:
-        _same_bytes(standing, patch)
-        return _decided(standing)
-    if judged is None:
-        raise DecisionError(
-            f"{patch.id} has no verdict of the gate. Materialise patch_evaluation of its round first."
-        )
-    gate, rule = GateVerdict(str(judged["verdict"])), policy_named(policy)
-    verdict, reason = rule.decide(gate, settings_only=settings is not None, gate_reason=str(judged["reason"]))
-    if verdict == "wait":
-        return _waiting(patch, gate, f"{_POLICY}{rule.name}", reason)
-    record = _record(patch, verdict, gate, by=f"{_POLICY}{rule.name}", reason=reason, at=now)
-    return _decided(ledger.decide(record))
+@dataclass(frozen=True, slots=True)
+class _Deciding:
+    """One look at the patches of a round."""
+
+    policy: ApprovalPolicy
+    ledger: Ledger
+    now: datetime
+    terms: Terms
+
+    def row(self, row: Mapping[str, object], judged: Mapping[str, object] | None) -> dict[str, object]:
+        """The row of one patch."""
+        patch, settings = row_patch(row)
+        standing = self.ledger.decision(patch.id)
+        if standing is not None:
+            _same_bytes(standing, patch)
+            return self._standing(standing, patch)
+        if judged is None:
+            raise DecisionError(
+                f"{patch.id} has no verdict of the gate. Materialise patch_evaluation of its round first."
+            )
+        gate = GateVerdict(str(judged["verdict"]))
+        expired = expire(self.ledger, patch, gate=gate, expiry=self.terms.expiry, now=self.now)
+        if expired is not None:
+            return _decided(expired)
+        return self._undecided(patch, gate, str(judged["reason"]), settings_only=settings is not None)
+
+    def _standing(self, standing: DecisionRecord, patch: Patch) -> dict[str, object]:
+        """A decision on record; an approval waits for a second person where two must approve."""
+        lacking = _lacking(self.ledger, standing, patch, people_needed(self.policy))
+        if lacking is None:
+            return _decided(standing)
+        return _waiting(patch, standing.gate_verdict, f"{POLICY}{self.policy}", lacking)
+
+    def _undecided(
+        self, patch: Patch, gate: GateVerdict, gate_reason: str, *, settings_only: bool
+    ) -> dict[str, object]:
+        rule = policy_named(self.policy)
+        by, changed = f"{POLICY}{rule.name}", self.terms.changed.get(patch.id)
+        verdict, reason = rule.decide(gate, settings_only=settings_only, gate_reason=gate_reason)
+        if changed is not None and verdict == "approve":  # adopting it would fail, round after round
+            record = _record(patch, "withdraw", gate, by=by, reason=f"{changed}; {reason}", at=self.now)
+            return _decided(self.ledger.settle(record))
+        if verdict == "wait":
+            said = self.ledger.approvers(patch.id, diff_hash(patch))
+            told = [f"{' and '.join(said)} approved; another person must"] if said else []
+            told += [changed] if changed else []
+            return _waiting(patch, gate, by, "; ".join([*told, reason]))
+        return _decided(self.ledger.decide(_record(patch, verdict, gate, by=by, reason=reason, at=self.now)))
+
+
+def expire(
+    ledger: Ledger, patch: Patch, *, gate: GateVerdict | None, expiry: timedelta | None, now: datetime
+) -> DecisionRecord | None:
+    """The record that ends the wait of a patch that nobody decided in time; None while it may wait."""
+    if expiry is None or now - patch.created < expiry:
+        return None
+    reason = (
+        f"nobody decided within {expiry / timedelta(days=1):g} days of {patch.created:%Y-%m-%d %H:%M} UTC"
+    )
+    return ledger.settle(_record(patch, "expire", gate, by=f"{POLICY}expiry", reason=reason, at=now))
+
+
+def _lacking(ledger: Ledger, standing: DecisionRecord, patch: Patch, people: int) -> str | None:
+    """What an approval lacks where `people` must approve; None where it lacks nothing, or was carried out."""
+    if standing.decision != "approve" or people < 2:
+        return None
+    said = ledger.approvers(patch.id, diff_hash(patch))
+    if len(said) >= people or ledger.was_adopted(patch.id):
+        return None
+    return f"{' and '.join(said) or standing.by} approved; {people} different people must"
 
 
 def approve(
@@ -84,6 +146,32 @@ def approve(
     Raises:
         DecisionError: the gate did not let it pass and `override` is not given; or it was decided otherwise.
     """
+    return ledger.decide(_approval(patch, gate, by=by, reason=reason, at=at, override=override))
+
+
+def approve_as_one(
+    ledger: Ledger,
+    patch: Patch,
+    *,
+    gate: GateVerdict | None,
+    by: str,
+    reason: str,
+    at: datetime,
+    override: bool = False,
+    people: int,
+) -> DecisionRecord | ConsentRecord:
+    """Record the approval of one of `people` who must give theirs: until then it is a consent.
+
+    Raises:
+        DecisionError: as `approve`.
+    """
+    wanted = _approval(patch, gate, by=by, reason=reason, at=at, override=override)
+    return ledger.approve(wanted, people=people)
+
+
+def _approval(
+    patch: Patch, gate: GateVerdict | None, *, by: str, reason: str, at: datetime, override: bool
+) -> DecisionRecord:
     against = gate not in (GateVerdict.ACCEPT, GateVerdict.NEEDS_PERSON)
     if against and not override:
         found = "has not judged it" if gate is None else f"says {gate.value}"
@@ -92,7 +180,20 @@ def approve(
             f"Reject it, or approve it against the gate, on record, with --override."
         )
     record = _record(patch, "approve", gate, by=person(by), reason=reason_given(reason), at=at)
-    return ledger.decide(record.model_copy(update={"override": against}))
+    return record.model_copy(update={"override": against})
+
+
+def withdraw(
+    ledger: Ledger, patch: Patch, *, gate: GateVerdict | None, by: str, reason: str, at: datetime
+) -> DecisionRecord:
+    """Record that a person takes a patch back, approved or waiting; the same idea may be proposed again.
+
+    Raises:
+        DecisionError: it was adopted, or it ended otherwise.
+    """
+    return ledger.withdraw(
+        _record(patch, "withdraw", gate, by=person(by), reason=reason_given(reason), at=at)
+    )
 
 
 def reject(
@@ -106,11 +207,11 @@ def reject(
     return ledger.decide(_record(patch, "reject", gate, by=person(by), reason=reason_given(reason), at=at))
 
 
-def require_approved(ledger: Ledger, patch: Patch) -> DecisionRecord:
+def require_approved(ledger: Ledger, patch: Patch, *, people: int = 0) -> DecisionRecord:
     """The approval of exactly this patch; what compiles or adopts a patch calls this and trusts nothing else.
 
     Raises:
-        DecisionError: none was made, it was rejected, or the approval was of other bytes.
+        DecisionError: none was made, it ended otherwise, it was of other bytes, or by too few people.
     """
     record = ledger.decision(patch.id)
     place = f"{patch.id} for {patch.skill}#{patch.target_section}"
@@ -120,8 +221,13 @@ def require_approved(ledger: Ledger, patch: Patch) -> DecisionRecord:
             f"{command('approve', patch.id)} (or reject)"
         )
     if record.decision != "approve":
-        raise DecisionError(f"{place} is not approved: {record.by} rejected it: {record.reason}")
+        raise DecisionError(
+            f"{place} is not approved: {record.by} {_ACTS[record.decision]} it: {record.reason}"
+        )
     _same_bytes(record, patch)
+    lacking = _lacking(ledger, record, patch, people)
+    if lacking is not None:
+        raise DecisionError(f"{place} is not approved: {lacking}. {command('approve', patch.id)}")
     return record
 
 
@@ -131,7 +237,7 @@ def command(action: str, patch_id: str) -> str:
 
 
 def _record(
-    patch: Patch, verdict: str, gate: GateVerdict | None, *, by: str, reason: str, at: datetime
+    patch: Patch, verdict: FinalVerdict, gate: GateVerdict | None, *, by: str, reason: str, at: datetime
 ) -> DecisionRecord:
     if at.tzinfo is None:
         raise DecisionError(
@@ -167,7 +273,7 @@ def person(name: str) -> str:
         DecisionError: it is not.
     """
     plain = name.strip()
-    if not plain or len(plain) > 200 or plain.casefold().startswith(_POLICY) or _has_controls(plain):
+    if not plain or len(plain) > 200 or plain.casefold().startswith(POLICY) or _has_controls(plain):
         raise DecisionError(
             f"A decision needs the name of the person who makes it, in one line; got {name[:200]!r}. "
             f"Give --by NAME."
@@ -207,12 +313,12 @@ def _decided(record: DecisionRecord) -> dict[str, object]:
     }
 
 
-def _waiting(patch: Patch, gate: GateVerdict, by: str, reason: str) -> dict[str, object]:
+def _waiting(patch: Patch, gate: GateVerdict | None, by: str, reason: str) -> dict[str, object]:
     return {
         "patch_id": patch.id,
         "diff_hash": diff_hash(patch),
         "decision": "wait",
-        "gate_verdict": gate.value,
+        "gate_verdict": gate.value if gate else None,
         "by": by,
         "reason": f"{reason}. {command('approve', patch.id)} (or reject)",
         "decided_at": None,

@@ -1,14 +1,15 @@
-"""The decisions ledger: one final word on each patch, and what became of it. No policy, no evidence.
+"""The decisions ledger: the last word on each patch, and what became of it. No policy, no evidence.
 
 The file is `decisions.jsonl` in the skill bank. To look and to write is one step under its lock, so that of
 two who decide at once, one decides and the other is told.
 """
 
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -16,6 +17,7 @@ from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.chain import Chain, Writer, read_chain, writing
 from agent_evo_dagster.patches.records import (
     AdoptionRecord,
+    ConsentRecord,
     DecisionRecord,
     Record,
     RollbackRecord,
@@ -23,9 +25,11 @@ from agent_evo_dagster.patches.records import (
     read_record,
 )
 
+ENDED: Final = {"reject": "rejected", "withdraw": "withdrawn", "expire": "expired", "approve": "approved"}
 Verdicts: TypeAlias = dict[str, DecisionRecord]  # patch id -> its decision
 
-_R = TypeVar("_R", DecisionRecord, AdoptionRecord)
+POLICY = "policy:"  # prefix of deciders that are no persons
+_R = TypeVar("_R", DecisionRecord, ConsentRecord, AdoptionRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,19 @@ class Ledger:
         """The last adoption of a patch that was not rolled back."""
         return _adopted(self.records(), patch_id)
 
+    def last_approval(self, decision: DecisionRecord) -> str:
+        """Hash of the last record that approves what `decision` does: it, or a consent that came later."""
+        later = (
+            one.hash
+            for one in self.records()
+            if isinstance(one, ConsentRecord) and one.patch_id == decision.patch_id and one.at > decision.at
+        )
+        return [decision.hash, *later][-1]
+
+    def was_adopted(self, patch_id: str) -> bool:
+        """Whether a patch ever entered the bank."""
+        return _was_adopted(self.records(), patch_id)
+
     def rollback(self, patch_id: str) -> RollbackRecord | None:
         """The rollback that last took a patch out, unless it is back since."""
         found: RollbackRecord | None = None
@@ -77,10 +94,57 @@ class Ledger:
             DecisionError: the patch was decided otherwise, or the decision was on other bytes.
         """
         with writing(self.path) as writer:
-            for record in self._typed(writer.chain):
-                if isinstance(record, DecisionRecord) and record.patch_id == wanted.patch_id:
-                    return _same_decision(record, wanted)
+            standing = _last_word(self._typed(writer.chain), wanted.patch_id)
+            return _append(writer, wanted) if standing is None else _same_decision(standing, wanted)
+
+    def approve(self, wanted: DecisionRecord, *, people: int) -> DecisionRecord | ConsentRecord:
+        """Record the approval of a person where `people` different ones must give theirs.
+
+        Until then it is a consent. The same person again gives back what stands.
+
+        Raises:
+            DecisionError: the patch was decided otherwise, or the decision was on other bytes.
+        """
+        with writing(self.path) as writer:
+            records = self._typed(writer.chain)
+            standing = _last_word(records, wanted.patch_id)
+            if standing is not None:
+                _same_decision(standing, wanted)
+            had = _approvals(records, wanted.patch_id, wanted.diff_hash)
+            known = had.get(same_person(wanted.by))
+            enough = len({*had, same_person(wanted.by)}) >= people
+            if standing is not None and (known is not None or len(had) >= people):
+                return standing
+            if standing is None and enough:
+                return _append(writer, wanted)
+            return known or _append(writer, _consent(wanted))
+
+    def withdraw(self, wanted: DecisionRecord) -> DecisionRecord:
+        """Record that a patch is out before it was adopted, decided or not; again gives back the record.
+
+        Raises:
+            DecisionError: it was adopted, it ended otherwise, or the decision was on other bytes.
+        """
+        with writing(self.path) as writer:
+            records = self._typed(writer.chain)
+            standing = _last_word(records, wanted.patch_id)
+            if standing is not None and standing.decision != "approve":
+                return _same_decision(standing, wanted)
+            if _was_adopted(records, wanted.patch_id):
+                raise DecisionError(
+                    f"{wanted.patch_id} was adopted: it cannot be withdrawn. Take it out of its skill: "
+                    f"agent-evo skills rollback {wanted.patch_id} --by NAME --reason TEXT"
+                )
             return _append(writer, wanted)
+
+    def settle(self, wanted: DecisionRecord) -> DecisionRecord:
+        """Record what ends a patch that nobody decided; whatever stands by then stays, and is given back."""
+        with writing(self.path) as writer:
+            return _last_word(self._typed(writer.chain), wanted.patch_id) or _append(writer, wanted)
+
+    def approvers(self, patch_id: str, diff_hash: str) -> tuple[str, ...]:
+        """The different people who approved exactly this patch, as they gave their names; no policy."""
+        return tuple(record.by for record in _approvals(self.records(), patch_id, diff_hash).values())
 
     def record_adoption(
         self, decision: DecisionRecord, compiled: Mapping[str, str], *, at: datetime
@@ -91,7 +155,8 @@ class Ledger:
             DecisionError: the decision does not approve.
         """
         if decision.decision != "approve":
-            raise DecisionError(f"{decision.patch_id} was rejected by {decision.by}: it cannot be adopted.")
+            word = ENDED[decision.decision]
+            raise DecisionError(f"{decision.patch_id} was {word} by {decision.by}: it cannot be adopted.")
         with writing(self.path) as writer:
             standing = _adopted(self._typed(writer.chain), decision.patch_id)
             record = AdoptionRecord(
@@ -117,6 +182,10 @@ def _append(writer: Writer, record: _R) -> _R:
     return type(record).model_validate(entry)
 
 
+def _was_adopted(records: tuple[Record, ...], patch_id: str) -> bool:
+    return any(isinstance(one, AdoptionRecord) and one.patch_id == patch_id for one in records)
+
+
 def _adopted(records: tuple[Record, ...], patch_id: str) -> AdoptionRecord | None:
     """The adoption in force: a rollback ends it, and one that puts the patch back renews it."""
     last: AdoptionRecord | None = None
@@ -129,6 +198,35 @@ def _adopted(records: tuple[Record, ...], patch_id: str) -> AdoptionRecord | Non
         elif isinstance(record, RollbackRecord) and patch_id in record.restored:
             standing = last
     return standing
+
+
+def same_person(name: str) -> str:
+    """What two ways to write one person's name have in common."""
+    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
+
+
+def _last_word(records: tuple[Record, ...], patch_id: str) -> DecisionRecord | None:
+    """The decision in force: the last, since what was approved may be withdrawn."""
+    own = (one for one in reversed(records) if isinstance(one, DecisionRecord) and one.patch_id == patch_id)
+    return next(own, None)
+
+
+def _approvals(
+    records: tuple[Record, ...], patch_id: str, diff_hash: str
+) -> dict[str, DecisionRecord | ConsentRecord]:
+    """The first approval of each person."""
+    found: dict[str, DecisionRecord | ConsentRecord] = {}
+    for one in records:
+        if isinstance(one, DecisionRecord | ConsentRecord) and one.patch_id == patch_id:
+            approves = isinstance(one, ConsentRecord) or one.decision == "approve"
+            if approves and one.diff_hash == diff_hash and not one.by.startswith(POLICY):
+                found.setdefault(same_person(one.by), one)
+    return found
+
+
+def _consent(wanted: DecisionRecord) -> ConsentRecord:
+    fields = wanted.model_dump(exclude={"kind", "decision", "idea", "prev", "hash"})
+    return ConsentRecord.model_validate(fields)
 
 
 def _same_decision(standing: DecisionRecord, wanted: DecisionRecord) -> DecisionRecord:
@@ -144,7 +242,8 @@ def _same_decision(standing: DecisionRecord, wanted: DecisionRecord) -> Decision
         )
     if standing.decision != wanted.decision:
         raise DecisionError(
-            f"{wanted.patch_id} cannot be decided {wanted.decision!r}: {said}. A decision is final; "
-            f"to undo an approved patch roll the skill back, to revive a rejected one propose another edit."
+            f"{wanted.patch_id} cannot be decided {wanted.decision!r}: {said}. A decision is final; an "
+            f"approved patch is withdrawn (agent-evo patches withdraw) until it is adopted, and rolled back "
+            f"(agent-evo skills rollback) from then on; to revive another, propose another edit."
         )
     return standing

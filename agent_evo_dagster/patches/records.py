@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_evo_dagster.patches.chain import Entry
 from agent_evo_dagster.patches.document import idea_of
-from agent_evo_dagster.patches.types import GateVerdict, Patch
+from agent_evo_dagster.patches.types import FinalVerdict, GateVerdict, Patch
 
 
 class _Record(BaseModel):
@@ -25,7 +25,9 @@ class DecisionRecord(_Record):
     kind: Literal["decision"] = "decision"
     patch_id: str
     diff_hash: str = Field(description="What was decided on: `change.diff_hash` of the patch.")
-    decision: Literal["approve", "reject"]
+    decision: FinalVerdict = Field(
+        description="withdraw: taken back before it was adopted; expire: waited too long."
+    )
     by: str = Field(min_length=1, max_length=200, description="A person, or `policy:<name>`.")
     gate_verdict: GateVerdict | None = Field(description="Null: decided without evidence.")
     reason: str = Field(min_length=1, max_length=2000)
@@ -38,6 +40,19 @@ class DecisionRecord(_Record):
     def rejects(self, patch: Patch) -> bool:
         """Whether it rejects the edit that `patch` makes, though the section may have changed since."""
         return self.decision == "reject" and self.idea is not None and self.idea == idea_of(patch)
+
+
+class ConsentRecord(_Record):
+    """One person's approval where two must approve, or a second one beside a decision that stands."""
+
+    kind: Literal["consent"] = "consent"
+    patch_id: str
+    diff_hash: str
+    by: str = Field(min_length=1, max_length=200)
+    gate_verdict: GateVerdict | None
+    reason: str = Field(min_length=1, max_length=2000)
+    round: str | None
+    override: bool = False
 
 
 class AdoptionRecord(_Record):
@@ -76,7 +91,8 @@ class PackageRecord(_Record):
 
 
 Record: TypeAlias = Annotated[
-    DecisionRecord | AdoptionRecord | RollbackRecord | PackageRecord, Field(discriminator="kind")
+    DecisionRecord | ConsentRecord | AdoptionRecord | RollbackRecord | PackageRecord,
+    Field(discriminator="kind"),
 ]
 
 

@@ -9,7 +9,7 @@ from agent_evo_dagster.patches.evidence import GateEvidence
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import DecisionRecord
-from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.patches.types import GateVerdict, Patch, PatchStatus
 from agent_evo_dagster.warehouse import Warehouse
 
 _ROUND = re.compile(r"round-([0-9]{1,9})")
@@ -21,6 +21,7 @@ class Review:
 
     round: str
     patch: Patch
+    base: str  # the section's text that it was made against
     diff: str
     settings: str  # JSON text {setting: [old, new]}
     evidence: GateEvidence | None
@@ -29,10 +30,24 @@ class Review:
     rolled_back: bool
 
     @property
+    def open(self) -> bool:
+        """Whether it may still be adopted: it waits, or is approved and not adopted."""
+        return not self.adopted and self.status in (
+            PatchStatus.PROPOSED,
+            PatchStatus.EVALUATED,
+            PatchStatus.APPROVED,
+        )
+
+    @property
+    def gate(self) -> GateVerdict | None:
+        """What the gate says of it; None where it was not judged."""
+        return None if self.evidence is None else self.evidence.verdict
+
+    @property
     def status(self) -> PatchStatus:
         """Where it is in its life."""
-        if self.decision is not None and self.decision.decision == "reject":
-            return PatchStatus.REJECTED
+        if self.decision is not None and self.decision.decision != "approve":
+            return PatchStatus.REJECTED if self.decision.decision == "reject" else PatchStatus.ARCHIVED
         if self.rolled_back:
             return PatchStatus.DEPRECATED
         if self.adopted:
@@ -92,6 +107,7 @@ def _review(
     return Review(
         round=round_key,
         patch=patch,
+        base=str(row["base"]),
         diff=str(row["diff"]),
         settings=str(row["settings"]),
         evidence=judged.get(patch.id),

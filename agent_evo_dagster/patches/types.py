@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.config import JsonDict
 
 Action = Literal["replace", "append", "prepend", "insert_after"]
-DecisionVerdict = Literal["approve", "reject", "wait"]
+DecisionVerdict = Literal["approve", "reject", "wait"]  # what a policy can say
+FinalVerdict = Literal["approve", "reject", "withdraw", "expire"]  # what a record can say
 
 
 class PatchStatus(StrEnum):
@@ -137,7 +138,7 @@ PATCH_EVALUATION_SCHEMA = pl.Schema(_PATCH_EVALUATION_COLUMNS)
 _PATCH_DECISION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "patch_id": pl.String,
     "diff_hash": pl.String,
-    "decision": pl.String,  # DecisionVerdict
+    "decision": pl.String,  # "wait", or FinalVerdict
     "gate_verdict": pl.String,
     "by": pl.String,  # a person's name, or "policy:auto"
     "reason": pl.String,

@@ -124,7 +124,7 @@ MEANINGS: Final = {
     "high": "upper end of its interval",
     "regressions": "tasks that got worse beyond noise",
     "diff_hash": "hash of the diff that was decided on",
-    "decision": "`approve`, `reject` or `wait`",
+    "decision": "`approve`, `reject`, `withdraw`, `expire` or `wait`",
     "gate_verdict": "what the gate said",
     "by": "a person, or `policy:auto`",
     "decided_at": "when; null while it waits",

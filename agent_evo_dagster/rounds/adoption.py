@@ -7,12 +7,15 @@ from datetime import datetime
 import polars as pl
 
 from agent_evo_dagster.errors import DecisionError, SkillBankError
-from agent_evo_dagster.patches.decisions import require_approved
+from agent_evo_dagster.files import locked
+from agent_evo_dagster.patches.decisions import require_approved, withdraw
+from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
-from agent_evo_dagster.patches.types import Patch, PatchStatus
+from agent_evo_dagster.patches.types import GateVerdict, Patch, PatchStatus
 from agent_evo_dagster.skills.adopt import adopt
 from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.journal import LOCK, roll_forward
 from agent_evo_dagster.skills.status import states
 from agent_evo_dagster.skills.writing import write_skills
 
@@ -34,11 +37,18 @@ def approved_patches(patches: Sequence[Patch], decisions: pl.DataFrame) -> tuple
 
 
 def adopt_approved(
-    bank: SkillBank, ledger: Ledger, patches: Sequence[Patch], decisions: pl.DataFrame, *, now: datetime
+    bank: SkillBank,
+    ledger: Ledger,
+    patches: Sequence[Patch],
+    decisions: pl.DataFrame,
+    *,
+    now: datetime,
+    people: int = 0,
 ) -> Adoption:
     """Bring a round's approved patches into `bank`, each once, and its compiled outputs up to date.
 
-    The record of decisions is asked again here: a frame that says "approve" is not enough.
+    The record of decisions is asked again here: a frame that says "approve" is not enough. `people` is how
+    many must have approved what is not in the bank yet.
 
     Raises:
         DecisionError: no decision on record approves exactly this patch, or the record lacks what it held.
@@ -47,11 +57,15 @@ def adopt_approved(
     """
     require_whole_record(bank, ledger)
     approved = approved_patches(patches, decisions)
-    verdicts = {patch.id: require_approved(ledger, patch) for patch in approved}
+    verdicts = {patch.id: require_approved(ledger, patch, people=people) for patch in approved}
     once = {record.patch_id for record in ledger.records() if isinstance(record, AdoptionRecord)}
     fresh = [patch for patch in approved if patch.id not in once]
     _refuse_edited(bank, {patch.skill for patch in fresh})
-    report = adopt(bank, [patch.model_copy(update={"status": PatchStatus.APPROVED}) for patch in fresh])
+    report = adopt(
+        bank,
+        [patch.model_copy(update={"status": PatchStatus.APPROVED}) for patch in fresh],
+        confirm=lambda: [require_approved(ledger, patch, people=people) for patch in fresh],
+    )
     hashes = {skill.name: skill.sha256 for skill in report.compiled}
     for patch in fresh:
         ledger.record_adoption(verdicts[patch.id], {patch.skill: hashes[patch.skill]}, at=now)
@@ -86,10 +100,54 @@ def not_adopted(ledger: Ledger) -> list[DecisionRecord]:
     """Approvals on record whose patch never entered the bank, in the order of the record."""
     records = ledger.records()
     once = {record.patch_id for record in records if isinstance(record, AdoptionRecord)}
-    approvals = (
-        record for record in records if isinstance(record, DecisionRecord) and record.decision == "approve"
-    )
-    return [record for record in approvals if record.patch_id not in once]
+    standing = {record.patch_id: record for record in records if isinstance(record, DecisionRecord)}
+    return [
+        record
+        for patch_id, record in standing.items()
+        if record.decision == "approve" and patch_id not in once
+    ]
+
+
+def withdraw_patch(
+    bank: SkillBank,
+    ledger: Ledger,
+    patch: Patch,
+    *,
+    gate: GateVerdict | None,
+    by: str,
+    reason: str,
+    at: datetime,
+) -> DecisionRecord:
+    """Take a patch back that is approved or waits; the way out where it can no longer be adopted.
+
+    The bank is held meanwhile: what is being adopted is adopted first, and cannot be withdrawn then.
+
+    Raises:
+        DecisionError: it was adopted, or it ended otherwise.
+    """
+    with locked(bank.path / LOCK):
+        roll_forward(bank.path)
+        if patch.id in bank.active():
+            raise DecisionError(
+                f"{patch.id} is part of {patch.skill} and cannot be withdrawn. Take it out: "
+                f"agent-evo skills rollback {patch.id} --by NAME --reason TEXT"
+            )
+        return withdraw(ledger, patch, gate=gate, by=by, reason=reason, at=at)
+
+
+def changed_sections(bank: SkillBank, patches: Sequence[Patch]) -> dict[str, str]:
+    """Why patches that were never adopted can no longer be, by id: their section is another by now."""
+    held = bank.active()
+    found: dict[str, str] = {}
+    for patch in patches:
+        try:
+            now = bank.section(patch.skill, patch.target_section)
+        except SkillBankError as error:
+            found[patch.id] = str(error)
+            continue
+        if patch.id not in held and section_hash(now) != patch.base_hash:
+            found[patch.id] = f"{patch.target_section} of {patch.skill} was changed since it was made"
+    return found
 
 
 def _refuse_edited(bank: SkillBank, skills: set[str]) -> None:

@@ -34,7 +34,7 @@ class OptimizationStatus(BaseModel):
     findings: int
     patches_generated: int
     patches_accepted: int
-    patches_rejected: int
+    patches_rejected: int = Field(description="Rejected, withdrawn or expired.")
     patches_waiting: int
 
 
@@ -94,7 +94,7 @@ def optimization_status(report_path: str, findings: int, decisions: pl.DataFrame
         findings=findings,
         patches_generated=decisions.height,
         patches_accepted=counts.get("approve", 0),
-        patches_rejected=counts.get("reject", 0),
+        patches_rejected=sum(counts.get(word, 0) for word in ("reject", "withdraw", "expire")),
         patches_waiting=counts.get("wait", 0),
     )
 

@@ -5,6 +5,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_evo_dagster.settings import ApprovalPolicy
+
 Opener = Literal["person", "sensor", "schedule"]
 
 
@@ -43,7 +45,7 @@ class RoundManifest(BaseModel):
     overrides: dict[str, float | int | str] = Field(description="Training settings given by flags.")
     config_file: dict[str, float | int | str] = Field({}, description="Training settings given by a file.")
     operator: Literal["direct"] = "direct"
-    policy: Literal["auto", "manual"]
+    policy: ApprovalPolicy
     include_open_sessions: bool
     opened_by: Opener = Field("person", description="A sensor and a schedule run what they opened.")
     unreadable: dict[str, str] = Field({}, description="Spool files passed over, with the reason.")

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.files import locked
@@ -20,11 +20,14 @@ from agent_evo_dagster.skills.writing import output_writes
 _ADOPTED = (PatchStatus.ACTIVE, PatchStatus.DEPRECATED, PatchStatus.ARCHIVED)
 
 
-def adopt(bank: SkillBank, patches: Sequence[Patch]) -> AdoptionReport:
+def adopt(
+    bank: SkillBank, patches: Sequence[Patch], *, confirm: Callable[[], object] = bool
+) -> AdoptionReport:
     """Bring approved `patches` into the bank, in their order, and compile the skills that they touch.
 
     Files, manifests, compiled outputs and kept copies change together or not at all, even across a kill. A
-    patch that was adopted before is left as it is.
+    patch that was adopted before is left as it is. `confirm` is asked last, with the bank held: what may end
+    an approval holds the bank, too.
 
     Raises:
         ChangedSectionError: a patch was made against another text of its section.
@@ -41,6 +44,7 @@ def adopt(bank: SkillBank, patches: Sequence[Patch]) -> AdoptionReport:
             sources[patch.skill] = _with_patch(sources[patch.skill], patch)
         compiled = _compiled(bank, sources, touched)
         writes = [*_bank_writes(bank, sources, fresh), *output_writes(bank, compiled, before=before)]
+        confirm()
         written = commit(bank.path, writes)
     return AdoptionReport(tuple(patch.id for patch in fresh), already, written, compiled)
 

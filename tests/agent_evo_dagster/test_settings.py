@@ -34,7 +34,9 @@ def test_everything_lies_in_the_home(tmp_path):
 
 def test_a_value_that_cannot_be_used_names_its_variable(monkeypatch):
     monkeypatch.setenv("AGENT_EVO_POLICY", "maybe")
-    with pytest.raises(SettingsError, match="AGENT_EVO_POLICY='maybe': Input should be 'auto' or 'manual'"):
+    with pytest.raises(
+        SettingsError, match="AGENT_EVO_POLICY='maybe': Input should be 'auto', 'manual' or 'two_person'"
+    ):
         read_settings()
 
 

@@ -230,6 +230,25 @@ def test_a_round_that_is_being_run_compiles_its_own_approvals(home):
     assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 
 
+def test_an_approval_file_that_cannot_be_carried_out_is_told_at_each_look(home):
+    folder = ensure_bank(home.settings, TEMPLATE).path / "approvals"
+    folder.mkdir()
+    (folder / "ada.yaml").write_text("by: Ada\nreason: x\napprove: [p-1111111111111111]\n")
+    for _ in range(2):
+        skipped = home.tick(build_decision_sensor(home.settings, TEMPLATE))
+        assert "approvals/ada.yaml: No patch begins with 'p-1111111111111111'" in skipped.skip_message
+    assert ledger_of(home.settings.bank_path).records() == ()
+
+
+def test_a_second_approval_asks_for_another_run_of_the_round(home):
+    record = decided(home)
+    ledger = ledger_of(home.settings.bank_path)
+    more = record.model_copy(update={"by": "Bob", "at": datetime.now(UTC), "hash": "", "prev": ""})
+    consent = ledger.approve(more, people=2)
+    sensor = build_decision_sensor(home.settings, TEMPLATE)
+    assert [request.run_key for request in home.tick(sensor).run_requests] == [consent.hash]
+
+
 def test_no_decision_yet_asks_for_nothing(home):
     assert isinstance(home.tick(build_decision_sensor(home.settings, TEMPLATE)), dg.SkipReason)
 

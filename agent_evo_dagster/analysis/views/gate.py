@@ -21,7 +21,10 @@ _DECISION_COLUMNS = ("patch_id", "decision", "gate_verdict", "by", "reason", "de
 _LEDGER = (
     "Patch", "Judge", "Tasks", "Baseline", "Candidate", "Difference [interval]", "Worse", "Verdict", "Reason",
 )  # fmt: skip
-_STATES = {"approve": "approved", "reject": "rejected", "wait": "waiting", "none": "undecided"}
+_STATES = {
+    "approve": "approved", "reject": "rejected", "withdraw": "withdrawn", "expire": "expired",
+    "wait": "waiting", "none": "undecided",
+}  # fmt: skip
 
 
 def patch_views(

@@ -201,3 +201,81 @@ def test_a_patch_to_a_group_that_is_no_target_cannot_be_approved(home, ledger):
         run("approve", patch, "--by", "Ada", "--reason", "good", "--override")
     assert ledger.verdicts() == {}
     assert "is rejected by Ada" in run("reject", patch, "--by", "Ada", "--reason", "no target").output
+
+
+def test_a_set_is_approved_in_part_and_the_rest_is_told(home, ledger):
+    first = a_round(home, ledger, rows=good())
+    second = a_round(home, ledger, "round-0002", "temperature", rows=good())
+    output = run("approve", first, second, "--by", "Ada", "--reason", "both").output
+    assert all(f"{patch} is approved by Ada" in output for patch in (first, second))
+    assert {record.patch_id for record in ledger.records()} == {first, second}
+
+
+def test_patches_of_one_section_are_a_conflict_and_not_approved_together(home, ledger):
+    first = a_round(home, ledger, rows=good())
+    second = a_round(home, ledger, "round-0002", "max_steps", rows=good())
+    assert f"conflict: {first} and {second}: both edit optimisation of rllm-config" in run("list").output
+    with pytest.raises(DecisionError, match=f"{first} and {second}: both edit optimisation"):
+        run("approve", first, second, "--by", "Ada", "--reason", "both")
+    assert ledger.records() == ()
+    run("approve", first, "--by", "Ada", "--reason", "this one")
+    with pytest.raises(DecisionError, match="They cannot all be approved"):
+        run("approve", second, "--by", "Ada", "--reason", "that one, too")
+    run("withdraw", first, "--by", "Ada", "--reason", "the other one")
+    assert f"{second} is approved" in run("approve", second, "--by", "Ada", "--reason", "that one").output
+
+
+def test_withdraw_takes_an_approval_back_on_record(home, ledger):
+    patch = a_round(home, ledger, rows=good())
+    run("approve", patch, "--by", "Ada", "--reason", "good")
+    output = run("withdraw", patch, "--by", "Bob", "--reason", "its section is another now").output
+    assert f"{patch} is withdrawn by Bob" in output
+    assert [record.decision for record in ledger.records()] == ["approve", "withdraw"]
+    assert "archived" in run("list").output
+
+
+def test_an_approval_that_cannot_be_carried_out_says_the_way_out(home, ledger):
+    patch = a_round(home, ledger, rows=good())
+    result = run("approve", patch, "--by", "Ada", "--reason", "good")
+    assert "It cannot be adopted: optimisation of rllm-config was changed since it was made" in result.stderr
+    assert f"agent-evo patches withdraw {patch} --by NAME --reason TEXT" in result.stderr
+
+
+def test_where_two_people_decide_the_first_is_told_to_find_another(home, ledger, monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_POLICY", "two_person")
+    patch = a_round(home, ledger, rows=good())
+    output = run("approve", patch, "--by", "Ada", "--reason", "good").output
+    assert f"Another person must approve {patch}, too." in output and "rounds run" not in output
+    assert f"Still waiting in the same round: {patch}" in output
+    assert "approved by Ada; another person must, too" in run("show", patch).output
+    assert ledger.verdicts() == {}
+    output = run("approve", patch, "--by", "Bob", "--reason", "me, too").output
+    assert "agent-evo rounds run round-0001 --only adopt" in output
+    assert ledger.decision(patch).by == "Bob"
+
+
+def test_sync_carries_out_files_once_and_tells_what_it_could_not(home, ledger):
+    patch = a_round(home, ledger, rows=good())
+    folder = home / "skill_bank" / "approvals"
+    folder.mkdir()
+    (folder / "ada.yaml").write_text(f"by: Ada\nreason: seen\napprove: [{patch}]\n")
+    (folder / "bob.yaml").write_text(f"by: Bob\nreason: not now\nreject: [{patch}]\n")
+    (folder / "torn.yaml").write_text("by: [\n")
+    result = run("sync")
+    assert result.exit_code == 1
+    assert f"{patch} is approved by Ada" in result.stdout
+    assert "bob.yaml: " in result.stderr and "Ada decided 'approve'" in result.stderr
+    assert "torn.yaml: It is no decision" in result.stderr
+    (folder / "bob.yaml").unlink()
+    (folder / "torn.yaml").unlink()
+    again = run("sync")
+    assert (again.exit_code, again.stdout) == (0, "Nothing new to decide.\n")
+    assert len(ledger.records()) == 1
+
+
+def test_sync_ends_the_wait_of_what_waited_too_long(home, ledger, monkeypatch):
+    patch = a_round(home, ledger, rows=good())
+    assert "Nothing new" in run("sync").output
+    monkeypatch.setenv("AGENT_EVO_EXPIRY_DAYS", "7")
+    assert f"{patch} is expired: nobody decided within 7 days of 2026-01-02" in run("sync").output
+    assert ledger.decision(patch).by == "policy:expiry"

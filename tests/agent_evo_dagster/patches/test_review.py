@@ -29,10 +29,12 @@ APPROVED = DecisionRecord(
         (APPROVED, True, False, PatchStatus.ACTIVE),
         (APPROVED, False, True, PatchStatus.DEPRECATED),
         (APPROVED.model_copy(update={"decision": "reject"}), False, False, PatchStatus.REJECTED),
+        (APPROVED.model_copy(update={"decision": "withdraw"}), False, False, PatchStatus.ARCHIVED),
+        (APPROVED.model_copy(update={"decision": "expire"}), False, False, PatchStatus.ARCHIVED),
     ],
 )
 def test_the_status_follows_the_record(
     decision: DecisionRecord | None, adopted: bool, rolled_back: bool, status: PatchStatus
 ) -> None:
-    review = Review("round-0001", a_patch(), "", "{}", None, decision, adopted, rolled_back)
+    review = Review("round-0001", a_patch(), "", "", "{}", None, decision, adopted, rolled_back)
     assert review.status is status

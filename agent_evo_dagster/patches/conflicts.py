@@ -1,0 +1,70 @@
+"""Patches that cannot both be adopted, found before anybody decides. Nothing is decided or merged here."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from agent_evo_dagster.patches.change import patched_text
+from agent_evo_dagster.patches.merging import merged
+from agent_evo_dagster.patches.review import Review
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two open patches of which adopting one keeps the other out."""
+
+    first: str
+    second: str
+    why: str
+
+    def names(self, patch_id: str) -> bool:
+        """Whether it is about this patch."""
+        return patch_id in (self.first, self.second)
+
+    def line(self) -> str:
+        """It in words."""
+        return f"{self.first} and {self.second}: {self.why}"
+
+
+def conflicts(reviews: Sequence[Review]) -> list[Conflict]:
+    """Every pair of open patches that says so, or that edits the same section."""
+    return [
+        Conflict(one.patch.id, other.patch.id, why)
+        for one, other in combinations([review for review in reviews if review.open], 2)
+        if (why := _why(one, other)) is not None
+    ]
+
+
+def _why(one: Review, other: Review) -> str | None:
+    if other.patch.id in one.patch.conflicts_with or one.patch.id in other.patch.conflicts_with:
+        return "one of them says that it conflicts with the other"
+    if (one.patch.skill, one.patch.target_section) != (other.patch.skill, other.patch.target_section):
+        return None
+    place = (
+        f"both edit {one.patch.target_section} of {one.patch.skill}; the one adopted first changes what the "
+        "other was made against"
+    )
+    if one.base != other.base:
+        return f"{place}; they were made against different texts of it"
+    whole = merged(one.base, patched_text(one.base, one.patch), patched_text(other.base, other.patch))
+    if whole is None:
+        return f"{place}; their lines touch, so a person must say which holds"
+    return f"{place}; their lines do not touch: propose the other anew after the first, and it fits"
+
+
+def objections(chosen: Sequence[Review], everything: Sequence[Review]) -> Iterator[str]:
+    """Why patches cannot be approved together, or beside what is approved already."""
+    ids = {review.patch.id for review in chosen}
+    settled = {
+        review.patch.id
+        for review in everything
+        if review.adopted or (review.decision is not None and review.decision.decision == "approve")
+    }
+    for conflict in conflicts(everything):
+        sides = {conflict.first, conflict.second}
+        if sides & ids and sides <= ids | settled and not sides <= settled:
+            yield conflict.line()
+    for review in chosen:
+        for name in review.patch.depends_on:
+            if name in {one.patch.id for one in everything} - ids - settled:
+                yield f"{review.patch.id} depends on {name}, which is not approved; approve that first"
