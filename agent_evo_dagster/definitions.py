@@ -14,6 +14,7 @@ from assets.evaluation import policy_evaluation
 from assets.packages import package_registry, skill_packages
 from assets.patches import patch_evaluation, skill_patches
 from assets.replay import patch_replay
+from assets.rollbacks import skill_rollbacks
 from assets.rounds import round_lineage, round_status
 from assets.segments import segments
 from assets.skills import build_compiled_skills, skill_bank_source
@@ -53,7 +54,10 @@ def build_resources(settings: Settings) -> dict[str, object]:
             prices=str(settings.prices) if settings.prices else None,
         ),
         "rounds": RoundsResource(
-            home=str(settings.root), policy=settings.policy, expiry_days=settings.expiry_days
+            home=str(settings.root),
+            policy=settings.policy,
+            expiry_days=settings.expiry_days,
+            rollback=settings.rollback,
         ),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
@@ -105,6 +109,7 @@ def build_defs(
             skill_patches,
             patch_evaluation,
             patch_replay,
+            skill_rollbacks,
             patch_decisions,
             build_compiled_skills(bank),
             analysis_report,

@@ -13,6 +13,7 @@ HOME = "AGENT_EVO_HOME"
 
 Personal = Literal["email", "ip", "home"]
 ApprovalPolicy = Literal["auto", "manual", "two_person"]
+RollbackScope = Literal["off", "auto", "all"]
 AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
 
 
@@ -29,6 +30,10 @@ class Settings(BaseSettings):
         gt=0,
         allow_inf_nan=False,
         description="Days after which a waiting patch expires; none: never.",
+    )
+    rollback: RollbackScope = Field(
+        "auto",
+        description="What a regression takes out again: what a policy approved, all, or nothing (off).",
     )
     executor: Literal["in_process", "multiprocess"] = Field(
         "in_process", description="How Dagster runs the steps of a round: here, or in a process each."

@@ -44,6 +44,7 @@ class Verdicts(dg.Config):
     owners=[OWNER],
     kinds={"parquet"},
     partitions_def=EVOLUTION_ROUNDS,
+    deps=["skill_rollbacks"],  # what goes out goes first: nothing is approved on top of it
     description="The decision in force on each patch, from the bank's append-only record.",
     check_specs=[
         dg.AssetCheckSpec("decided", asset="patch_decisions", description="No patch waits for a person.")

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
+from pydantic import TypeAdapter
 
 from agent_evo_dagster.patches.decisions import Terms
 from agent_evo_dagster.patches.policies import strictest
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
-from agent_evo_dagster.settings import ApprovalPolicy
+from agent_evo_dagster.settings import ApprovalPolicy, RollbackScope
 
 
 class RoundsResource(dg.ConfigurableResource[Any]):
@@ -20,6 +21,7 @@ class RoundsResource(dg.ConfigurableResource[Any]):
     home: str
     policy: str = "auto"
     expiry_days: float | None = None
+    rollback: str = "auto"
 
     def manifest(self, context: dg.AssetExecutionContext) -> RoundManifest:
         """The manifest of the round that is being materialised."""
@@ -32,6 +34,10 @@ class RoundsResource(dg.ConfigurableResource[Any]):
     def policy_of(self, manifest: RoundManifest) -> ApprovalPolicy:
         """Who decides: what the round or the settings of today say, the stricter of both."""
         return strictest(manifest.policy, self.policy)
+
+    def scope(self) -> RollbackScope:
+        """What a regression takes out."""
+        return TypeAdapter[RollbackScope](RollbackScope).validate_python(self.rollback)
 
     def terms(self, changed: Mapping[str, str]) -> Terms:
         """What else holds for decisions; `changed` says which patches can no longer be adopted, and why."""

@@ -71,6 +71,7 @@ class RollbackRecord(_Record):
     skill: str
     before: str | None = Field(description="SHA-256 of the skill file until then; null: it did not compile.")
     after: str = Field(description="SHA-256 of the skill file from then on.")
+    round: str | None = Field(default=None, description="The round that regressed; null: a person went back.")
     removed: tuple[str, ...] = Field(description="Patches that were taken out.")
     restored: tuple[str, ...] = Field(description="Patches that were put back.")
     by: str = Field(min_length=1, max_length=200)

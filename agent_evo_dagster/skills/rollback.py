@@ -40,12 +40,25 @@ _PATCH = re.compile(r"p-[0-9a-f]{1,16}")
 
 @dataclass(frozen=True)
 class Rollback:
-    """Who goes back, why and when; a dry run writes nothing."""
+    """Who goes back, why and when; a dry run writes nothing.
+
+    A round that regressed goes back by itself: `round` names it then, and `by` is a policy.
+    """
 
     by: str
     reason: str
     at: datetime
     dry_run: bool = False
+    round: str | None = None
+
+    @property
+    def decider(self) -> str:
+        """Who stands in the record.
+
+        Raises:
+            DecisionError: no person's name, where no round goes back.
+        """
+        return person(self.by) if self.round is None else self.by
 
 
 @dataclass(frozen=True)
@@ -138,7 +151,7 @@ def _held(bank: SkillBank, asked: Rollback) -> Iterator[None]:
     if asked.dry_run:
         yield
         return
-    person(asked.by)
+    _ = asked.decider
     reason_given(asked.reason)
     with locked(bank.path / LOCK):
         roll_forward(bank.path)
@@ -287,6 +300,7 @@ def _record(report: RollbackReport, asked: Rollback) -> RollbackRecord:
         after=report.after.sha256,
         removed=report.removed,
         restored=report.restored,
-        by=person(asked.by),
+        by=asked.decider,
         reason=reason_given(asked.reason),
+        round=asked.round,
     )

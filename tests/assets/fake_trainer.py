@@ -27,11 +27,15 @@ GAIN = 300.0
 
 
 class FakeTrainer(TrainerResource):
-    """`fails` names a job that fails; `broken_metric` gives one metric NaN; `slow` waits in the middle."""
+    """`fails` names a job that fails; `broken_metric` gives one metric NaN; `slow` waits in the middle.
+
+    `harmful` training unlearns what its probes promise.
+    """
 
     fails: str = ""
     broken_metric: bool = False
     slow: bool = False
+    harmful: bool = False
 
     def run(self, context: dg.AssetExecutionContext, request: WorkerRequest) -> WorkerResult:
         with staged_run(request.run_dir) as staging:
@@ -78,7 +82,10 @@ class FakeTrainer(TrainerResource):
         (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
         rollouts(config, start).write_parquet(folder / "rollouts.parquet")
         (folder / "checkpoint").mkdir()
-        (folder / "checkpoint" / "level.json").write_text(json.dumps(start + gain(config) * config.max_steps))
+        sign = -1 if self.harmful else 1
+        (folder / "checkpoint" / "level.json").write_text(
+            json.dumps(start + sign * gain(config) * config.max_steps)
+        )
         return sha256_tree(folder / "checkpoint")
 
 

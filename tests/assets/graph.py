@@ -12,6 +12,7 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.definitions import TEMPLATE, build_defs
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import Ledger
+from agent_evo_dagster.patches.review import Review, reviews
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
@@ -90,6 +91,10 @@ class Graph:
     @property
     def ledger(self) -> Ledger:
         return ledger_of(self.settings.bank_path)
+
+    def reviews(self) -> list[Review]:
+        """Every patch with evidence and decision."""
+        return reviews(self.warehouse, self.ledger)
 
     def skill(self, name: str) -> Path:
         """The compiled file of a skill."""

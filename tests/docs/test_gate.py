@@ -15,7 +15,7 @@ from agent_evo_dagster.patches.approvals import parse_approval
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.naming import MAX_NAMED
 from agent_evo_dagster.patches.types import GateVerdict
-from agent_evo_dagster.settings import ApprovalPolicy
+from agent_evo_dagster.settings import ApprovalPolicy, RollbackScope
 from agent_evo_dagster.skills.bank import create_bank
 from assets.decisions import Verdicts
 from tests.agent_evo_dagster.cli.test_patches import a_round, good
@@ -53,6 +53,10 @@ def test_the_file_and_the_configuration_that_are_shown_are_read():
 
 
 def test_every_verdict_and_policy_is_told():
-    for word in (*(verdict.value for verdict in GateVerdict), *get_args(ApprovalPolicy)):
+    for word in (
+        *(verdict.value for verdict in GateVerdict),
+        *get_args(ApprovalPolicy),
+        *get_args(RollbackScope),
+    ):
         assert f"| `{word}` |" in PAGE
     assert f"more than {['zero', 'one', 'two', 'three'][MAX_NAMED]} troubles" in PAGE
