@@ -22,12 +22,14 @@ from agent_evo_dagster.patches.hints import moved, read_hint
 from agent_evo_dagster.patches.ledger import Ledger, Verdicts
 from agent_evo_dagster.patches.prose import misfit
 from agent_evo_dagster.patches.settings_block import SettingSpec, read_settings, with_default
+from agent_evo_dagster.patches.tokens import changed_tokens
 from agent_evo_dagster.patches.types import PATCH_SCHEMA, Action, Patch
 
 Sections = Mapping[tuple[str, str], str]  # (skill, section) -> text
 
 _SEVERITIES = [Severity.ERROR.value, Severity.WARNING.value, Severity.INFO.value]
 _DESCRIPTION = 500  # characters that a patch's description may have
+TOKENS = 1_000  # that the patches of a round may change together: added and taken out
 PROSE = "prose"  # what a finding wants that asks for no setting
 _NEVER = "traj"  # skills that optimise skills are no target, whatever a bank says
 
@@ -70,6 +72,7 @@ class _Round:
     active: Collection[str]
     protected: Collection[tuple[str, str]]
     budget: int
+    tokens: int
     patches: dict[str, Patch] = field(default_factory=dict)
     skipped: list[Skipped] = field(default_factory=list)
 
@@ -189,9 +192,18 @@ class _Round:
             yield f"{patch.target_section} of {patch.skill} is protected: no patch may touch it"
         if len(self.patches) >= self.budget:
             yield f"the round's budget of {self.budget} patches went to findings that rank higher"
+        took = self._took(patch)
+        spent = sum(self._took(one) for one in self.patches.values())
+        if spent + took > self.tokens:
+            left = self.tokens - spent
+            yield f"it changes about {took} tokens; of the round's budget of {self.tokens}, {left} are left"
         for other in self.patches.values():
             if (other.skill, other.target_section) == (patch.skill, patch.target_section):
                 yield f"{other.id} edits the same section in this round"
+
+    def _took(self, patch: Patch) -> int:
+        """About how many tokens a patch changes."""
+        return changed_tokens(self.sections[patch.skill, patch.target_section], patch)
 
 
 def propose_patches(
@@ -203,6 +215,7 @@ def propose_patches(
     created: datetime,
     ledger: Ledger,
     budget: int = 1,
+    tokens: int = TOKENS,
     active: Collection[str] = (),
     protected: Collection[tuple[str, str]] = (),
     drafts: Sequence[Draft] | None = None,
@@ -213,8 +226,9 @@ def propose_patches(
     then, even where there are none.
 
     `sections` maps (skill, section) to text, `groups` skill to group; `active` holds the ids of patches in
-    the bank, `protected` the sections that none may touch. `created` is when the round was opened: decisions
-    after it are not looked at, so that making an old round again proposes what it proposed.
+    the bank, `protected` the sections that none may touch. `tokens` is about how many the patches may change
+    together. `created` is when the round was opened: decisions after it are not looked at, so that making an
+    old round again proposes what it proposed.
 
     Raises:
         PatchError: a hint or a settings block that cannot be read, or a `created` without a time zone.
@@ -222,7 +236,7 @@ def propose_patches(
     if created.tzinfo is None:
         raise PatchError(f"Round {round_key}: `created` is {created} without a time zone. Give it in UTC.")
     decided = ledger.verdicts(before=created)
-    work = _Round(sections, groups, round_key, created, decided, active, protected, budget)
+    work = _Round(sections, groups, round_key, created, decided, active, protected, budget, tokens)
     if drafts is None:
         for wish in _wishes(findings):
             work.consider(wish)

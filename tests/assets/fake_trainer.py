@@ -29,13 +29,16 @@ GAIN = 300.0
 class FakeTrainer(TrainerResource):
     """`fails` names a job that fails; `broken_metric` gives one metric NaN; `slow` waits in the middle.
 
-    `harmful` training unlearns what its probes promise.
+    `harmful` training unlearns what its probes promise; `stops` ends probes early; `lost` loses a score of
+    theirs.
     """
 
     fails: str = ""
     broken_metric: bool = False
     slow: bool = False
     harmful: bool = False
+    stops: bool = False
+    lost: bool = False
 
     def run(self, context: dg.AssetExecutionContext, request: WorkerRequest) -> WorkerResult:
         with staged_run(request.run_dir) as staging:
@@ -58,12 +61,15 @@ class FakeTrainer(TrainerResource):
             write_rows(rows, folder)
         else:
             assert request.evaluation and request.probe
-            write_rows(probe_rows(request.evaluation, request.probe, request.config, start), folder)
+            rows = probe_rows(request.evaluation, request.probe, request.config, start)
+            rows[-1] |= {"reward": float("nan")} if self.lost else {}
+            write_rows(rows[: len(rows) // 2] if self.stops else rows, folder)
         return WorkerResult(
             job=request.job,
             steps=request.config.max_steps,
             checkpoint_sha256=trained,
             init_sha256=digest,
+            stopped_early="the time limit" if self.stops and request.job == "probe" else None,
             packages={"python": "3"},
             hardware={"machine": "any"},
             peak_memory_bytes=1,

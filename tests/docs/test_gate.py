@@ -14,6 +14,8 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.approvals import parse_approval
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.naming import MAX_NAMED
+from agent_evo_dagster.patches.propose import TOKENS
+from agent_evo_dagster.patches.prose import MAX_ADDED, MAX_SECTION
 from agent_evo_dagster.patches.types import GateVerdict
 from agent_evo_dagster.settings import ApprovalPolicy, RollbackScope
 from agent_evo_dagster.skills.bank import create_bank
@@ -52,11 +54,13 @@ def test_the_file_and_the_configuration_that_are_shown_are_read():
     assert Verdicts(**values).request().named() == [("approve", "p-49852d4bfb677713")]
 
 
-def test_every_verdict_and_policy_is_told():
+def test_every_verdict_policy_and_limit_is_told():
     for word in (
         *(verdict.value for verdict in GateVerdict),
         *get_args(ApprovalPolicy),
         *get_args(RollbackScope),
     ):
         assert f"| `{word}` |" in PAGE
+    limits = (f"{TOKENS:,} tokens", f"{MAX_SECTION:,} characters", f"at most {MAX_ADDED:,}")
+    assert all(limit in PAGE for limit in limits)
     assert f"more than {['zero', 'one', 'two', 'three'][MAX_NAMED]} troubles" in PAGE

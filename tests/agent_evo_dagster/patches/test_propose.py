@@ -15,6 +15,7 @@ from agent_evo_dagster.patches.decisions import reject
 from agent_evo_dagster.patches.document import parse_patch
 from agent_evo_dagster.patches.frames import patches_from_frame
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.patches.tokens import changed_tokens
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from tests.agent_evo_dagster.patches.material import GROUPS, OPENED, SECTIONS, hint
 
@@ -173,3 +174,14 @@ def test_the_order_of_findings_does_not_matter(order):
         )
 
     assert run([rows[index] for index in order]) == run(rows)
+
+
+def test_the_patches_of_a_round_change_few_tokens_together(propose, finding, sections):
+    rows = finding(), finding("temperature", "lower", 2.0)
+    first, second = propose(*rows, budget=2).patches
+    costs = [changed_tokens(sections[one.skill, one.target_section], one) for one in (first, second)]
+    assert all(20 < cost < 100 for cost in costs)  # one line out, one line in; not the section
+    assert propose(*rows, budget=2, tokens=sum(costs)).patches == (first, second)
+    proposals = propose(*rows, budget=2, tokens=sum(costs) - 1)
+    assert proposals.patches == (first,)
+    assert f"it changes about {costs[1]} tokens; of the round's budget of" in proposals.skipped[0].reason
