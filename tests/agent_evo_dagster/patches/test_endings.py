@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.patches.chain import writing
 from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.decisions import (
     Terms,
@@ -209,3 +210,14 @@ def test_people_who_approve_and_withdraw_at_once_leave_one_consistent_record(tmp
     approved = [record for record in records if getattr(record, "decision", "") == "approve"]
     assert len(approved) <= 1
     assert all(answer in names or "withdraw-Dan decided 'withdraw'" in answer for answer in answers)
+
+
+def test_a_record_of_before_rounds_could_go_back_is_still_read(ledger):
+    old = {
+        "kind": "rollback", "at": "2026-01-02T00:00:00Z", "skill": "rllm-config", "before": None,
+        "after": "a" * 64, "removed": ["p-1"], "restored": [], "by": "Ada", "reason": "worse",
+    }  # fmt: skip
+    with writing(ledger.path) as writer:
+        writer.append(old)
+    assert ledger.records()[0].round is None
+    assert ledger.rollback("p-1").by == "Ada"
