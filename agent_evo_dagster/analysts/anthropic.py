@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agent_evo_dagster.analysts.answer import answer_schema
 from agent_evo_dagster.analysts.budget import Meter
 from agent_evo_dagster.analysts.http import Key, Request, post
+from agent_evo_dagster.analysts.leniency import Lenient, problems
 from agent_evo_dagster.analysts.types import Prompt, Reply
 from agent_evo_dagster.errors import AnalystError
 
@@ -16,25 +17,19 @@ KEY_VARIABLE = "ANTHROPIC_API_KEY"
 _VERSION = "2023-06-01"
 
 
-class _Lenient(BaseModel):
-    """Part of an answer: what is not named here is not needed."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Block(_Lenient):
+class _Block(Lenient):
     type: str
     text: str | None = None
 
 
-class _Usage(_Lenient):
+class _Usage(Lenient):
     input_tokens: int = Field(ge=0)
     output_tokens: int = Field(ge=0)
     cache_creation_input_tokens: int | None = Field(None, ge=0)
     cache_read_input_tokens: int | None = Field(None, ge=0)
 
 
-class _Message(_Lenient):
+class _Message(Lenient):
     content: tuple[_Block, ...]
     stop_reason: str | None
     usage: _Usage
@@ -99,9 +94,3 @@ def _reply(answer: bytes) -> Reply:
     cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     text = "".join(block.text or "" for block in message.content if block.type == "text")
     return Reply(text, usage.input_tokens + cached, usage.output_tokens)
-
-
-def problems(error: ValidationError) -> str:
-    """What is wrong with an answer, without a word of it."""
-    details = error.errors(include_url=False, include_input=False)[:3]
-    return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}" for one in details)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from agent_evo_dagster.analysts.answer import answer_schema
-from agent_evo_dagster.analysts.anthropic import problems
 from agent_evo_dagster.analysts.budget import Meter
 from agent_evo_dagster.analysts.http import Key, Request, post
+from agent_evo_dagster.analysts.leniency import Lenient, problems
 from agent_evo_dagster.analysts.types import Prompt, Reply
 from agent_evo_dagster.errors import AnalystError
 
@@ -16,28 +16,22 @@ URL = "https://api.openai.com/v1"
 KEY_VARIABLE = "OPENAI_API_KEY"
 
 
-class _Lenient(BaseModel):
-    """Part of an answer: what is not named here is not needed."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-
-class _Message(_Lenient):
+class _Message(Lenient):
     content: str | None = None
     refusal: str | None = None
 
 
-class _Choice(_Lenient):
+class _Choice(Lenient):
     message: _Message
     finish_reason: str | None = None
 
 
-class _Usage(_Lenient):
+class _Usage(Lenient):
     prompt_tokens: int = Field(ge=0)
     completion_tokens: int = Field(ge=0)
 
 
-class _Completion(_Lenient):
+class _Completion(Lenient):
     choices: tuple[_Choice, ...] = Field(min_length=1, max_length=1)
     usage: _Usage | None = None
 
