@@ -5,6 +5,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
+from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.runs import train_dir
 from agent_evo_dagster.rounds.status import RoundStatus, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
@@ -58,12 +59,19 @@ def _print_patches(console: Console, settings: Settings, key: str) -> None:
     warehouse = Warehouse(settings.warehouse)
     patches = warehouse.read(("skill_patches",), key)
     decisions = warehouse.read(("patch_decisions",), key)
+    ledger = ledger_of(settings.bank_path)
     for row in patches.join(decisions, on="patch_id").iter_rows(named=True):
         console.print(
             f"patch       {row['patch_id']} {row['skill']}: {row['description']} "
             f"[{row['decision']}: {row['reason']}]",
             markup=False,
         )
+        if taken_out := ledger.rollback(row["patch_id"]):
+            console.print(
+                f"            taken out of the skill by {taken_out.by} on {taken_out.at:%Y-%m-%d %H:%M} UTC: "
+                f"{taken_out.reason}",
+                markup=False,
+            )
         if row["decision"] == "wait":
             console.print(f"            agent-evo patches approve {row['patch_id']} --by NAME --reason TEXT")
 

@@ -25,7 +25,7 @@ from agent_evo_dagster.skills.squash import squash
 from agent_evo_dagster.skills.status import SkillState, states
 from agent_evo_dagster.skills.types import CompiledSkill
 from agent_evo_dagster.skills.validation import validate
-from agent_evo_dagster.skills.writing import output_writes, write_skills
+from agent_evo_dagster.skills.writing import planned_writes, write_skills
 
 NOT_CURRENT = 3
 _COLOURS = {"current": "green", "stale": "yellow", "missing": "yellow", "edited": "magenta", "invalid": "red"}
@@ -62,8 +62,9 @@ def compile_selected(bank: SkillBank, chosen: Selection, *, dry_run: bool, as_js
     """Compile and write what was selected, and say what changed."""
     names = chosen.names(bank)
     if dry_run:
-        compiled = compile_many(bank, names, profile=chosen.profile)
-        paths = [write.path for write in output_writes(bank, compiled) if write.root == "project"]
+        planned, writes = planned_writes(bank, names, profile=chosen.profile)
+        compiled = list(planned)
+        paths = [write.path for write in writes if write.root == "project"]
     else:
         report = write_skills(bank, names, profile=chosen.profile)
         compiled = list(report.compiled)

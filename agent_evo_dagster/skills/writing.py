@@ -52,6 +52,20 @@ def output_writes(
     return [*version_writes(bank, [*before, *compiled]), *(write for write in outputs if write is not None)]
 
 
+def planned_writes(
+    bank: SkillBank, names: Sequence[str], *, profile: str | None = None
+) -> tuple[tuple[CompiledSkill, ...], list[Write]]:
+    """The compiled skills `names`, and the writes that would bring their files up to date.
+
+    Raises:
+        SkillBankError: one of them cannot be compiled, or its SKILL.md was edited by hand.
+    """
+    compiled = tuple(compile_many(bank, names, profile=profile))
+    for skill in compiled:
+        refuse_edited(bank, skill)
+    return compiled, output_writes(bank, compiled)
+
+
 def write_skills(bank: SkillBank, names: Sequence[str], *, profile: str | None = None) -> WriteReport:
     """Compile the skills `names` and write what changed: all of them, or nothing.
 
@@ -64,10 +78,7 @@ def write_skills(bank: SkillBank, names: Sequence[str], *, profile: str | None =
     with locked(bank.path / LOCK):
         roll_forward(bank.path)
         inputs = _inputs(bank) if everything else ""
-        compiled = tuple(compile_many(bank, names, profile=profile))
-        for skill in compiled:
-            refuse_edited(bank, skill)
-        writes = output_writes(bank, compiled)
+        compiled, writes = planned_writes(bank, names, profile=profile)
         if everything:
             stamp = _Stamp(
                 compiler=COMPILER, inputs=inputs, outputs=_hash(skill.sha256 for skill in compiled)

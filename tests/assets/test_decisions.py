@@ -56,6 +56,18 @@ def test_an_approved_patch_is_compiled_by_the_adopt_job(waiting):
     assert graph.setting(graph.round().key, "learning_rate") == "0.0001"
 
 
+def test_the_screen_of_a_round_tells_of_a_patch_that_was_taken_out_since(waiting):
+    graph, key, patch = waiting
+    decide("approve", patch)
+    assert graph.run(key, "adopt").success
+    show = ["rounds", "show", key]
+    assert "taken out" not in CliRunner().invoke(app, show).output
+    undo = ["skills", "rollback", patch, "--by", "Grace", "--reason", "too fast"]
+    assert CliRunner().invoke(app, undo).exit_code == 0
+    shown = CliRunner().invoke(app, show).output
+    assert "taken out of the skill by Grace" in shown and "too fast" in shown
+
+
 def test_a_round_that_moves_on_after_it_was_frozen_completes_beside_the_frozen_package(waiting):
     graph, key, patch = waiting
     decide("reject", patch)

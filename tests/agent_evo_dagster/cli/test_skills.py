@@ -46,6 +46,16 @@ def test_a_dry_run_writes_nothing(bank: SkillBank) -> None:
     assert sorted(bank.project.rglob("*")) == before
 
 
+def test_a_dry_run_refuses_what_the_run_would_refuse(bank: SkillBank) -> None:
+    run(bank, "compile", "--all")
+    output = bank.project / ".claude/skills/alpha/SKILL.md"
+    output.write_text(output.read_text() + "an edit by hand\n")
+    for more in ((), ("--dry-run",)):
+        refused = run(bank, "compile", "alpha", *more)
+        assert refused.exit_code == 1
+        assert "was edited by hand" in str(refused.exception)
+
+
 def test_status_and_diff_tell_ci_whether_files_are_current(bank: SkillBank) -> None:
     assert run(bank, "status").exit_code == 3
     run(bank, "compile", "--all")
