@@ -1,10 +1,10 @@
 """The chain of segmenters: the shipped ones by name, a user's own by import path `package.module:Class`."""
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Final
+from typing import Final, cast
 
 from agent_evo_dagster.errors import SegmentError
+from agent_evo_dagster.imports import made_from
 from agent_evo_dagster.segments.strategy import Segmenter
 
 SHIPPED: Final = {
@@ -27,23 +27,15 @@ def segmenters(chain: Sequence[str | Segmenter]) -> list[Segmenter]:
 
 def _load(name: str) -> Segmenter:
     path = SHIPPED.get(name, name)
-    module, separator, attribute = path.partition(":")
-    if not separator:
+    if ":" not in path:
         raise SegmentError(
             f"There is no segmenter {name!r}. Shipped: {', '.join(SHIPPED)}; "
             "your own by import path, as 'package.module:Class'."
         )
-    try:
-        made = getattr(import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise SegmentError(
-            f"The segmenter {name!r} cannot be made: {error}. "
-            "Check that the module can be imported and that the class needs no arguments."
-        ) from error
+    made = made_from(path, kind="segmenter", error=SegmentError)
     if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "claim", None)):
         raise SegmentError(
             f"{name!r} is no segmenter: it needs a `name` and a method `claim(view, unclaimed)`; "
             "see agent_evo_dagster.segments.strategy."
         )
-    segmenter: Segmenter = made
-    return segmenter
+    return cast(Segmenter, made)

@@ -1,8 +1,7 @@
 """The session detectors: the shipped ones by name, a user's own by import path `package.module:Class`."""
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Final
+from typing import Final, cast
 
 from agent_evo_dagster.analysis.detectors.denied import Denied
 from agent_evo_dagster.analysis.detectors.effort import Effort
@@ -17,6 +16,7 @@ from agent_evo_dagster.analysis.detectors.skill_followed import SkillCommandFail
 from agent_evo_dagster.analysis.detectors.unknown_name import UnknownName
 from agent_evo_dagster.analysis.detectors.wrong_folder import WrongFolder
 from agent_evo_dagster.errors import AnalysisError
+from agent_evo_dagster.imports import made_from
 
 _SHIPPED: Final = (
     FailureSignature, RepeatedFailure, FailureRecovery, MissingFile, WrongFolder, UnknownName, Denied,
@@ -47,22 +47,14 @@ def detectors(own: Sequence[str]) -> tuple[SessionDetector, ...]:
 
 
 def _load(path: str) -> SessionDetector:
-    module, separator, attribute = path.partition(":")
-    if not separator:
+    if ":" not in path:
         raise AnalysisError(
             f"A detector of one's own is named by import path, as 'package.module:Class'; found {path!r}."
         )
-    try:
-        made = getattr(import_module(module), attribute)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise AnalysisError(
-            f"The detector {path!r} cannot be made: {error}. "
-            "Check that the module can be imported and that the class needs no arguments."
-        ) from error
+    made = made_from(path, kind="detector", error=AnalysisError)
     if not isinstance(getattr(made, "name", None), str) or not callable(getattr(made, "find", None)):
         raise AnalysisError(
             f"{path!r} is no detector: it needs a `name` and a method `find(sessions)`; "
             "see agent_evo_dagster.analysis.detectors.protocol."
         )
-    detector: SessionDetector = made
-    return detector
+    return cast(SessionDetector, made)
