@@ -12,7 +12,8 @@ from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.document import idea_of
 from agent_evo_dagster.patches.frames import row_patch
-from agent_evo_dagster.patches.ledger import POLICY, Ledger
+from agent_evo_dagster.patches.hidden import first_hidden
+from agent_evo_dagster.patches.ledger import POLICY, Ledger, same_person
 from agent_evo_dagster.patches.policies import people_needed, policy_named
 from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, FinalVerdict, GateVerdict, Patch
@@ -273,11 +274,14 @@ def person(name: str) -> str:
         DecisionError: it is not.
     """
     plain = name.strip()
-    if not plain or len(plain) > 200 or plain.casefold().startswith(POLICY) or _has_controls(plain):
+    unseen = first_hidden(plain) or any(selector in plain for selector in "\ufe0e\ufe0f")
+    if not any(map(str.isalpha, plain)) or len(plain) > 200 or unseen or _has_controls(plain):
         raise DecisionError(
-            f"A decision needs the name of the person who makes it, in one line; got {name[:200]!r}. "
-            f"Give --by NAME."
+            f"A decision needs the name of the person who makes it, in one line, with letters and without "
+            f"characters that cannot be seen; got {name[:200]!a}. Give --by NAME."
         )
+    if same_person(plain).startswith(POLICY):
+        raise DecisionError(f"{plain!r} is the name of a policy; a decision of a person needs a person's.")
     return plain
 
 
