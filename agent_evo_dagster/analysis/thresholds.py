@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.analysis.types import Direction
 from agent_evo_dagster.errors import AnalysisError
+from agent_evo_dagster.strict_yaml import read_mapping
 
 
 class _Section(BaseModel):
@@ -217,13 +218,7 @@ def load_thresholds(override: Path | None = None) -> Thresholds:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        table = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise AnalysisError(f"The training thresholds in {path} cannot be read: {error}.") from error
-    if not isinstance(table, dict):
-        raise AnalysisError(f"The training thresholds in {path} must be a mapping, as in the shipped file.")
-    return table
+    return read_mapping(path, error=AnalysisError, origin=f"The file of training thresholds {path}")
 
 
 def _merged(base: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import polars as pl
 import typer
-import yaml
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -22,6 +21,7 @@ from agent_evo_dagster.analysis.text import number, signed
 from agent_evo_dagster.analysis.thresholds import Thresholds, load_thresholds
 from agent_evo_dagster.analysis.training import find_in_training
 from agent_evo_dagster.errors import AnalysisError
+from agent_evo_dagster.strict_yaml import read_mapping
 
 _NOTHING = pl.DataFrame()
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -83,14 +83,8 @@ def _diagnose(
 def _settings(path: Path | None) -> dict[str, float | int | str]:
     if path is None:
         return {}
-    try:
-        text = path.read_text("utf-8")
-        told = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise AnalysisError(f"The settings in {path} cannot be read: {error}.") from error
-    if not isinstance(told, dict):
-        raise AnalysisError(f"The settings in {path} must be a mapping of names to values.")
-    return {str(name): _value(value) for name, value in told.items() if isinstance(value, int | float | str)}
+    told = read_mapping(path, error=AnalysisError, origin=f"The file of settings {path}")
+    return {name: _value(value) for name, value in told.items() if isinstance(value, int | float | str)}
 
 
 def _value(value: float | int | str) -> float | int | str:

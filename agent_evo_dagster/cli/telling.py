@@ -6,6 +6,7 @@ from collections.abc import Callable
 from rich.console import Console
 
 from agent_evo_dagster.errors import AgentEvoError
+from agent_evo_dagster.patches.hidden import visible
 
 
 def told_to_people(name: str, app: Callable[[], object]) -> None:
@@ -18,5 +19,6 @@ def told_to_people(name: str, app: Callable[[], object]) -> None:
         message = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}"
     else:
         return
-    Console(stderr=True, soft_wrap=True).print(f"{name}: {message}", markup=False, highlight=False)
+    told = visible(f"{name}: {message}")  # names and values of files stand in it: none drives a terminal
+    Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
     sys.exit(1)

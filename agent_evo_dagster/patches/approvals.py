@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.strict_yaml import load_mapping
 
 FOLDER: Final = "approvals"
 MAX_FILE: Final = 64_000  # bytes
@@ -57,6 +57,9 @@ class DecisionRequest(BaseModel):
                 f"list; {found}. See them: agent-evo patches list"
             )
         return pairs
+
+
+_EXPECTED = "Expected are by, reason, and lists of patch ids under approve, reject or withdraw."
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +117,13 @@ def parse_approval(text: str) -> DecisionRequest:
         DecisionError: it is not YAML of the expected form.
     """
     try:
-        request = DecisionRequest.model_validate(yaml.safe_load(text))
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        details = error.errors(include_url=False) if isinstance(error, ValidationError) else []
-        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in details[:5])
-        raise DecisionError(
-            f"It is no decision: {told or 'it is not YAML'}. Expected are by, reason, and lists of "
-            f"patch ids under approve, reject or withdraw."
-        ) from error
+        document = load_mapping(text, origin="It is no decision", error=DecisionError)
+        request = DecisionRequest.model_validate(document)
+    except DecisionError as error:
+        raise DecisionError(f"{error} {_EXPECTED}") from error
+    except ValidationError as error:
+        details = error.errors(include_url=False)[:5]
+        told = "; ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in details)
+        raise DecisionError(f"It is no decision: {told}. {_EXPECTED}") from error
     request.named()
     return request

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.fences import marker_of, open_fence, scan
-from agent_evo_dagster.patches.front_matter import load_mapping, quoted, quoted_list, split_front_matter
+from agent_evo_dagster.patches.front_matter import quoted, quoted_list, split_front_matter
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.types import (
     HASH_PATTERN,
@@ -21,6 +21,7 @@ from agent_evo_dagster.patches.types import (
     PatchHead,
     PatchStatus,
 )
+from agent_evo_dagster.strict_yaml import load_mapping
 
 MAX_PATCH_BYTES = 64 * 1024
 _ID = re.compile(PATCH_ID_PATTERN)

@@ -12,9 +12,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.document import check_body, patch_id, section_hash
 from agent_evo_dagster.patches.fences import marker_of, scan
-from agent_evo_dagster.patches.front_matter import load_mapping, split_front_matter
+from agent_evo_dagster.patches.front_matter import split_front_matter
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.types import Action, Patch, PatchStatus
+from agent_evo_dagster.strict_yaml import load_mapping
 
 
 class LegacyPatch(BaseModel):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 import yaml
 
 from agent_evo_dagster.errors import SkillBankError
-from agent_evo_dagster.patches.front_matter import load_mapping, quoted
+from agent_evo_dagster.patches.front_matter import quoted
+from agent_evo_dagster.strict_yaml import load_mapping
 
 MAX_NAME = 64
 MAX_DESCRIPTION = 1024

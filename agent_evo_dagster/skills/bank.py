@@ -306,6 +306,8 @@ def read_text(path: Path, origin: str) -> str:
         SkillBankError: missing, too large, or not UTF-8.
     """
     try:
+        if path.exists() and not path.is_file():
+            raise SkillBankError(f"{origin}: {path} is no regular file.")
         data = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
         raise SkillBankError(f"{origin}: there is no such file ({path}); put it back from git.") from error

@@ -126,7 +126,7 @@ def _read(project: Path, name: str, path: Path) -> ImportedSkill:
             f"{path} is not below {project}, where the bank compiles to; copy its folder into the project, "
             f"to .claude/skills/{name}."
         )
-    output = path.absolute().relative_to(project.absolute()).as_posix()
+    output = path.resolve().relative_to(project.resolve()).as_posix()
     contained(project, output)
     text = read_text(path, output)
     problems = list(_problems(text, name, output))

@@ -7,8 +7,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.errors import SkillBankError
-from agent_evo_dagster.patches.front_matter import load_mapping
 from agent_evo_dagster.patches.powers import PowerKind
+from agent_evo_dagster.strict_yaml import load_mapping
 
 _Model = TypeVar("_Model", bound=BaseModel)
 

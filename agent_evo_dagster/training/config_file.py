@@ -9,14 +9,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from agent_evo_dagster.errors import TrainingError
+from agent_evo_dagster.strict_yaml import read_mapping
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.old_keys import NESTED, SHARED, Label, Meaning, Only, Place, Setting, Value
 
 OLD_FORMAT = "train_backend"
-LARGEST = 1 << 20  # bytes
 
 
 @dataclass
@@ -35,7 +33,9 @@ def read_config_file(path: Path) -> ConfigFile:
     Raises:
         TrainingError: it cannot be read, or has keys or values that would be ignored; all are named.
     """
-    document = _document(path)
+    document = read_mapping(path, error=TrainingError)
+    if not document:
+        raise TrainingError(f"{path} asks for nothing: it must hold settings by name.")
     found, problems = ConfigFile(), list[str]()
     if OLD_FORMAT in document:
         _read_old(document, found, problems)
@@ -44,21 +44,6 @@ def read_config_file(path: Path) -> ConfigFile:
     if problems:
         raise TrainingError(f"{path} cannot be used as given:\n  " + "\n  ".join(problems))
     return found
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        data = path.read_bytes()
-        if len(data) > LARGEST:
-            raise TrainingError(f"{path} has {len(data):,} bytes; a configuration has at most {LARGEST:,}.")
-        document = yaml.safe_load(data.decode("utf-8"))
-    except OSError as error:
-        raise TrainingError(f"{path} cannot be read ({error.strerror}).") from error
-    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise TrainingError(f"{path} is neither YAML nor JSON: {error}") from error
-    if not isinstance(document, dict) or not all(isinstance(key, str) for key in document):
-        raise TrainingError(f"{path} must hold settings by name; it holds {type(document).__name__}.")
-    return document
 
 
 def _read_own(document: Mapping[str, Any], found: ConfigFile, problems: list[str]) -> None:
@@ -70,7 +55,7 @@ def _read_own(document: Mapping[str, Any], found: ConfigFile, problems: list[str
         elif name not in TrainingConfig.model_fields:
             problems.append(f"{name} is no training setting; see agent-evo config check --all")
         elif not isinstance(value, bool | int | float | str):
-            problems.append(f"{name} is {value!r}; a setting has one value")
+            problems.append(f"{name} is {_shown(value)}; a setting has one value")
         else:
             found.settings[name] = value
 
@@ -106,7 +91,7 @@ def _old_keys(
             elif isinstance(value, dict):
                 yield from _known(name, value, NESTED[name], problems)
             else:
-                problems.append(f"{name} must be a section; it is {value!r}")
+                problems.append(f"{name} must be a section; it is {_shown(value)}")
         else:
             yield from _known("", {name: value}, SHARED, problems)
 
@@ -130,14 +115,14 @@ def _take(name: str, value: Any, meaning: Meaning, found: ConfigFile) -> str | N
         case Only(values, why):
             if value not in values:
                 wanted = " or ".join(map(repr, values))
-                return f"{name}: {value!r} cannot be had, only {wanted}: {why}"
+                return f"{name}: {_shown(value)} cannot be had, only {wanted}: {why}"
             found.notes[name] = why
         case Place(paths):
             for path in paths:
                 _put(found.deployment, path.split("."), value)
         case Setting(names, convert):
             if not isinstance(value, bool | int | float | str):
-                return f"{name} is {value!r}; a setting has one value"
+                return f"{name} is {_shown(value)}; a setting has one value"
             found.settings.update(dict.fromkeys(names, convert(value)))
     return None
 
@@ -146,3 +131,8 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     for part in path[:-1]:
         tree = tree.setdefault(part, {})
     tree[path[-1]] = value
+
+
+def _shown(value: object) -> str:
+    """A value as an error tells it: in bounds."""
+    return repr(value)[:80]

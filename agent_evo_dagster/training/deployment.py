@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.strict_yaml import read_mapping
 from agent_evo_dagster.training.ascend_settings import AscendSettings
 from agent_evo_dagster.training.backends.mindspeed_settings import MindSpeedSettings
 from agent_evo_dagster.training.backends.ray_settings import RaySettings
@@ -40,12 +40,9 @@ def read_deployment(path: Path) -> Deployment:
     Raises:
         SettingsError: the file cannot be read, or says something that is not known.
     """
+    document = read_mapping(path, error=SettingsError, origin=f"AGENT_EVO_DEPLOYMENT names {path}, which")
     try:
-        document = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SettingsError(f"AGENT_EVO_DEPLOYMENT names {path}, which cannot be read: {error}.") from error
-    try:
-        return Deployment.model_validate(document or {})
+        return Deployment.model_validate(document)
     except ValidationError as error:
         problems = [
             f"{'.'.join(map(str, detail['loc'])) or 'document'}: {detail['msg']}"

@@ -45,7 +45,7 @@ def test_settings_in_yaml_may_write_numbers_as_json_does(tmp_path: Path) -> None
 @pytest.mark.parametrize("text", ["[1]", "{", "a: b: c"])
 def test_settings_that_are_no_mapping_are_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "config.json").write_text(text)
-    with pytest.raises(AnalysisError, match="settings in"):
+    with pytest.raises(AnalysisError, match="file of settings"):
         say("diagnose", log(tmp_path, [0.2]), "--settings", tmp_path / "config.json")
 
 

@@ -42,10 +42,12 @@ def test_a_bank_without_files_decides_nothing(tmp_path):
         (f"by: Ada\nreason: x\napprove: {ID}\n", "approve: Input should be a valid list"),
         (f"by: Ada\nreason: x\napprove: [{ID}]\npolicy: auto\n", "policy: Extra inputs"),
         (f"by: Ada\nreason: x\noverride: yes please\napprove: [{ID}]\n", "override"),
-        ("!!python/object/apply:os.system ['true']\n", "not YAML"),
-        ("[" * 5000, "not YAML"),
+        ("!!python/object/apply:os.system ['true']\n", "not valid YAML"),
+        ("[" * 5000, "nested deeper"),
         (f"by: Ada\nreason: no\nreject: [{ID}]\n", "reason: Input should be a valid string"),  # YAML's false
         ("- by: Ada\n", "no decision"),
+        ("by: !!timestamp abc\n", "not valid YAML"),
+        (f"by: Ada\nreason: x\nreject: [{ID}]\napprove: [{ID}]\nreject: []\n", "'reject' is given twice"),
         ("", "no decision"),
     ],
 )

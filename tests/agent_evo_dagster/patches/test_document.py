@@ -14,8 +14,8 @@ from agent_evo_dagster.patches.document import (
     render_patch,
     section_hash,
 )
-from agent_evo_dagster.patches.front_matter import load_mapping
 from agent_evo_dagster.patches.types import Action, Patch
+from agent_evo_dagster.strict_yaml import load_mapping
 
 
 def make(

@@ -1,6 +1,8 @@
 """A configuration in a file: each key is taken, told, or refused by name. None is passed over."""
 
 import json
+import os
+from pathlib import Path
 
 import pytest
 import yaml
@@ -120,11 +122,18 @@ def test_all_problems_are_told_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [", "is neither YAML nor JSON"),
-        ("- 1", "must hold settings by name; it holds list"),
-        ("", "must hold settings by name; it holds NoneType"),
-        ("1: 2", "must hold settings by name"),
-        ("!!python/object/apply:os.system ['true']", "is neither YAML nor JSON"),
+        ("a: [", "not valid YAML"),
+        ("- 1", "expected a mapping of names to values"),
+        ("", "asks for nothing"),
+        ("1: 2", "expected a mapping"),
+        ("!!python/object/apply:os.system ['true']", "not valid YAML"),
+        ("max_steps: 3\nmax_steps: 4", "line 2: not valid YAML: 'max_steps' is given twice"),
+        ("a: &a [1]\nb: *a", "aliases are not allowed"),
+        ("max_steps: 2020-13-41", "not valid YAML"),
+        ("max_steps: !!int 'abc'", "not valid YAML"),
+        ("max_steps: !!timestamp abc", "not valid YAML"),
+        ("max_steps: " + "9" * 5000, "not valid YAML"),
+        ("max_steps: [" + "1, " * 9999 + "1]", r"max_steps is \[1, .{60,90}; a setting has one value"),
     ],
 )
 def test_a_file_that_is_no_configuration_is_refused(tmp_path, text, message):
@@ -133,12 +142,16 @@ def test_a_file_that_is_no_configuration_is_refused(tmp_path, text, message):
         read_config_file(tmp_path / "run.yaml")
 
 
-def test_a_missing_or_huge_file_is_refused(tmp_path):
+def test_a_missing_huge_or_special_file_is_refused_at_once(tmp_path):
     with pytest.raises(TrainingError, match="cannot be read"):
         read_config_file(tmp_path / "none.yaml")
     (tmp_path / "huge.yaml").write_text("a" * (2 << 20))
-    with pytest.raises(TrainingError, match="a configuration has at most"):
+    with pytest.raises(TrainingError, match="has more than 1,048,576 bytes"):
         read_config_file(tmp_path / "huge.yaml")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    for special in (tmp_path / "pipe.yaml", Path("/dev/zero"), tmp_path):
+        with pytest.raises(TrainingError, match="is no regular file"):
+            read_config_file(special)
 
 
 def test_every_old_key_points_to_something_that_exists():
@@ -190,3 +203,17 @@ def test_a_file_wins_over_skills_and_loses_to_the_request_and_flags():
     assert rows["learning_rate"] == (1e-5, "request")
     assert rows["max_steps"] == (7, "override")
     assert rows["beta"] == (0.1, "file")
+
+
+@pytest.mark.parametrize("name", ["nope", "../../x", "a\x1b[31m", "os.system()", "x y:Z", ":Name"])
+def test_an_environment_that_can_be_none_is_refused_before_a_round_is_opened(name):
+    with pytest.raises(TrainingError, match="environment"):
+        resolve_config(skill_settings=[], request="", overrides={"environment": name}, seed=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["math_calc", "mine.py", "/a/mine.py:One", "package.module:One", "module:One"]
+)
+def test_an_environment_of_ones_own_is_taken_by_its_form(name):
+    found = resolve_config(skill_settings=[], request="", overrides={"environment": name}, seed=0)
+    assert found.config.environment == name

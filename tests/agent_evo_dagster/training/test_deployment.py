@@ -46,9 +46,9 @@ def test_a_cluster_is_described_in_one_file(tmp_path):
         ("python: {llama: /x}", "python.llama"),
         ("vllm: {url: gpu:8000}", "begins with http"),
         ("vllm: [1]", "vllm: Input should be a valid dictionary"),
-        ("- 1", "document: Input should be a valid dictionary"),
-        ("a: [", "cannot be read"),
-        ("!!python/object/apply:os.system [echo]", "cannot be read"),
+        ("- 1", "expected a mapping of names to values"),
+        ("a: [", "not valid YAML"),
+        ("!!python/object/apply:os.system [echo]", "not valid YAML"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_told_by_field(tmp_path, text, said):
