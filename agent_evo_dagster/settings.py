@@ -28,6 +28,7 @@ class Settings(BaseSettings):
     expiry_days: float | None = Field(
         None,
         gt=0,
+        le=36_500,
         allow_inf_nan=False,
         description="Days after which a waiting patch expires; none: never.",
     )

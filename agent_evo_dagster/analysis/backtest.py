@@ -104,7 +104,7 @@ def backtest(
         AnalysisError: a frame lacks a column, `split` is not between 0 and 1, or a part has no session.
     """
     order = session_order(steps)
-    cut = round(split * len(order))
+    cut = round(split * len(order)) if 0 < split < 1 else 0
     if not 0 < split < 1 or not 0 < cut < len(order):
         raise AnalysisError(
             f"A back-test needs a split between 0 and 1 that leaves sessions on both sides; "

@@ -42,6 +42,7 @@ class RunSettings(BaseModel):
     )
     environment: str = Field(
         "arithmetic",
+        pattern=r"^(arithmetic|math_calc|tools|[^:]+\.py(:[A-Za-z_]\w*)?|\w+(\.\w+)*:[A-Za-z_]\w*|\w+(\.\w+)+)$",
         description="arithmetic, math_calc, tools, or a class of yours: FILE.py:Class or package.mod:Class.",
         max_length=1024,
     )

@@ -118,3 +118,9 @@ def test_a_split_that_leaves_a_side_empty_is_refused(split):
 def test_no_sessions_cannot_be_split():
     with pytest.raises(AnalysisError, match="0 sessions"):
         backtest(step_frame([]), pl.DataFrame())
+
+
+@pytest.mark.parametrize("split", [float("nan"), float("inf"), 0.0, 1.0, -1.0])
+def test_a_split_that_leaves_nothing_is_refused(split):
+    with pytest.raises(AnalysisError, match="split between 0 and 1"):
+        measure([bash("a")], [bash("a")], split=split)
