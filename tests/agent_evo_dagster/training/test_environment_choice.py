@@ -75,7 +75,6 @@ def test_without_a_policy_there_are_tasks_and_no_attempts():
         ({"tools": "t.py:T"}, "use math_calc"),
         ({"environment": "tools"}, "environment=tools without tools"),
         ({"summary_fallback": "extract"}, "without memory=summary"),
-        ({"environment": "mathcalc"}, "none of arithmetic, math_calc, tools"),
         ({"agent": "tol"}, "agent = 'tol' is none of tool"),
     ],
 )
