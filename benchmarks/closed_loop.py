@@ -1,8 +1,9 @@
 """The closed loop over seeds: rounds with the gate, with frozen skills, and with a learning rate of 0.
 
-`python -m benchmarks.closed_loop [--seeds 0-4] [--arms gated,frozen,zero] [--home DIR] [--jobs 2]` runs the
-commands that a person types, each arm and seed in a home of its own, and reads what the rounds stored. A home
-that has its rounds is not run again. Exit code 1: a goal was missed. Takes about an hour on two busy cores.
+`python -m benchmarks.closed_loop [--seeds 0-4] [--arms gated,frozen,zero] [--home DIR] [--jobs 2]
+[--figure FILE.svg]` runs the commands that a person types, each arm and seed in a home of its own, and reads
+what the rounds stored. A home that has its rounds is not run again. Exit code 1: a goal was missed. Takes
+about an hour on two busy cores.
 """
 
 import argparse
@@ -12,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from agent_evo_dagster.errors import AgentEvoError
-from benchmarks.closed_loop_figures import goals
+from agent_evo_dagster.files import write_atomic
+from benchmarks.closed_loop_figures import drawn, goals
 from benchmarks.closed_loop_fresh import score
 from benchmarks.closed_loop_homes import ARMS, PROJECT, Home, code_hash, fill
 from benchmarks.closed_loop_report import json_line, table
@@ -68,11 +70,14 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--home", type=Path, default=PROJECT / ".agent_evo" / "closed_loop")
     parser.add_argument("--jobs", type=int, default=2, help="homes at a time")
+    parser.add_argument("--figure", type=Path, help="where to draw it, as SVG")
     asked = parser.parse_args()
     try:
         trials = run(asked.home.resolve(), asked.arms, asked.seeds, asked.rounds, asked.jobs)
     except AgentEvoError as error:
         sys.exit(f"closed_loop: {error}")
+    if asked.figure is not None:
+        write_atomic(asked.figure, drawn(trials).svg)
     print(table(trials))
     print(json_line(trials, code_hash()))
     sys.exit(0 if all(goal.met for goal in goals(trials)) else 1)

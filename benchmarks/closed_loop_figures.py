@@ -7,8 +7,10 @@ the same tasks. Of fresh scores, where each seed has tasks of its own, the seed 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Literal
 
+from agent_evo_dagster.analysis.views.page import Plot
 from agent_evo_dagster.evaluation.intervals import (
     Interval,
     crossed_bootstrap,
@@ -16,6 +18,7 @@ from agent_evo_dagster.evaluation.intervals import (
     paired_bootstrap,
 )
 from benchmarks.closed_loop_trials import Judged, Trial
+from benchmarks.drawing import Line, accuracy_by_round
 
 SHARE = 0.8  # of the seeds: at least 4 of 5
 Mode = Literal["sampled", "greedy"]
@@ -80,6 +83,16 @@ def adopted(trial: Trial) -> list[Judged]:
     """The patches that were approved, and that the next round trained with."""
     later = [patch for patch in trial.patches if patch.round < len(trial.settings)]
     return [patch for patch in later if patch.decision == "approve" and _trained_with(trial, patch)]
+
+
+def drawn(trials: Sequence[Trial]) -> Plot:
+    """Sampled accuracy by round, of each arm."""
+    lines = []
+    for arm in dict.fromkeys(trial.arm for trial in trials):
+        own = of_arm(trials, arm)
+        means = [[fmean(stage) for stage in trial.sampled] for trial in own]
+        lines.append(Line(arm, [accuracy(own, stage) for stage in range(len(own[0].sampled))], means))
+    return accuracy_by_round("closed_loop", "Held-out accuracy in the closed loop", lines)
 
 
 def goals(trials: Sequence[Trial]) -> list[Goal]:

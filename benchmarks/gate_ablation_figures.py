@@ -2,17 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
-from agent_evo_dagster.analysis.plots import drawing
 from agent_evo_dagster.analysis.text import fixed, signed
 from agent_evo_dagster.analysis.views.page import Plot
 from agent_evo_dagster.evaluation.intervals import Interval, crossed_bootstrap, paired_bootstrap
+from benchmarks.drawing import Line, accuracy_by_round
 from benchmarks.gate_ablation_rounds import ARMS, ArmName, Step, Trial
-
-# Colour, marker and dashes of each arm: told apart without colour too.
-_LOOK = {"gate on": ("#1b5fa7", "o", "-", -0.04), "gate off": ("#a84f00", "s", "--", 0.04)}
 
 
 def of_arm(trials: Sequence[Trial], arm: ArmName) -> list[Trial]:
@@ -115,29 +111,17 @@ def _arm(trials: Sequence[Trial], arm: ArmName, stages: range) -> dict[str, Any]
 
 
 def drawn(trials: Sequence[Trial]) -> Plot:
-    """Accuracy by round: the mean of each arm with its interval, and every seed as a thin line."""
-    ends = "; ".join(f"{arm} ends at {_shown(accuracy(trials, arm, -1))}" for arm in ARMS)
-    title = "Held-out accuracy with the gate and without it"
-    return drawing("gate_ablation", title, f"{title}: {ends}.", ends, partial(_draw, trials))
-
-
-def _draw(trials: Sequence[Trial], axes: Any) -> None:
+    """Accuracy by round with the gate and without it."""
     stages = range(len(trials[0].accuracy))
-    for arm in ARMS:
-        colour, marker, dashes, shift = _LOOK[arm]
-        for trial in of_arm(trials, arm):
-            axes.plot(stages, [_mean(s) for s in trial.accuracy], color=colour, alpha=0.3, linewidth=0.8)
-        found = [accuracy(trials, arm, stage) for stage in stages]
-        errors = [[each.mean - each.low for each in found], [each.high - each.mean for each in found]]
-        axes.errorbar(
-            [stage + shift for stage in stages], [each.mean for each in found], yerr=errors, color=colour,
-            marker=marker, linestyle=dashes, capsize=3, linewidth=1.8, markersize=5, label=arm,
-        )  # fmt: skip
-    axes.set_xticks(list(stages), ["start", *map(str, stages[1:])])
-    axes.set_ylim(0, 1.02)
-    axes.set_xlabel("after round")
-    axes.set_ylabel("held-out accuracy, 95 % interval")
-    axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
+    lines = [
+        Line(
+            arm,
+            [accuracy(trials, arm, stage) for stage in stages],
+            [[_mean(stage) for stage in trial.accuracy] for trial in of_arm(trials, arm)],
+        )
+        for arm in ARMS
+    ]
+    return accuracy_by_round("gate_ablation", "Held-out accuracy with the gate and without it", lines)
 
 
 def _in(step: Step) -> bool:

@@ -11,6 +11,7 @@ from benchmarks.closed_loop_figures import (
     advantage,
     change,
     change_over_seeds,
+    drawn,
     fresh_advantage,
     fresh_change_over_seeds,
     goals,
@@ -104,3 +105,11 @@ def test_a_missed_goal_is_said_in_the_table_and_in_the_json():
     trials = [trial(solved=(4, 4, 4, 4))]
     assert "MISSED" in table(trials)
     assert not json.loads(json_line(trials, "c0de"))["passed"]
+
+
+def test_the_drawing_tells_the_ends_in_words_and_is_the_same_bytes_again():
+    trials = [trial(), trial("frozen", seed=0, solved=(2, 4, 6, 8))]
+    plot = drawn(trials)
+    assert "gated ends at 0.700" in plot.alt
+    assert "frozen ends at 0.400" in plot.alt
+    assert plot.svg == drawn(trials).svg
