@@ -26,6 +26,7 @@ from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
 from resources.analyst import AnalystResource
 from resources.detectors import DetectorsResource
+from resources.judges import JudgesResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.spool import SpoolResource
@@ -75,6 +76,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             seconds=settings.analyst_seconds,
             output_tokens=settings.analyst_output_tokens,
         ),
+        "judges": JudgesResource(names=list(settings.judges)),
         "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(
             python=trainer_python,

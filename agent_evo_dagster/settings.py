@@ -15,6 +15,7 @@ Personal = Literal["email", "ip", "home"]
 ApprovalPolicy = Literal["auto", "manual", "two_person"]
 RollbackScope = Literal["off", "auto", "all"]
 AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
+JudgeName = Literal["rollout", "llm"]
 
 
 class Settings(BaseSettings):
@@ -71,6 +72,9 @@ class Settings(BaseSettings):
         300.0, gt=0, allow_inf_nan=False, description="Seconds that one analysis may take."
     )
     analyst_output_tokens: int = Field(8000, ge=1, description="Tokens of one answer.")
+    judges: Annotated[tuple[JudgeName, ...], NoDecode] = Field(
+        (), description="Judges of prose besides replay: any of rollout,llm; commas between. They cost."
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
     deployment: Path | None = Field(
         None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."
@@ -80,7 +84,7 @@ class Settings(BaseSettings):
     )
     time_limit: float = Field(6 * 3600.0, gt=0, description="Seconds that a training job may take.")
 
-    @field_validator("redact", "detectors", mode="before")
+    @field_validator("redact", "detectors", "judges", mode="before")
     @classmethod
     def _kinds(cls, value: object) -> object:
         """The environment's text as a list."""

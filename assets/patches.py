@@ -6,19 +6,22 @@ import dagster as dg
 import polars as pl
 
 from agent_evo_dagster.analysts.types import Analysis, Material
+from agent_evo_dagster.patches.examiners import examine
 from agent_evo_dagster.patches.frames import row_patch
-from agent_evo_dagster.patches.gate import judge_patches
+from agent_evo_dagster.patches.gate import cases, judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
 from agent_evo_dagster.patches.replay_self_test import replay_self_test
 from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from agent_evo_dagster.rounds.replaying import Replays
 from agent_evo_dagster.training.config_sources import config_from_frame
+from assets.judging import Bench, examiners, ran
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Metadata, Results, check, diff, numbers, table
 from assets.probe import ProbePlan, Prober
 from assets.schema import schema_problems
 from resources.analyst import AnalystResource
+from resources.judges import JudgesResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -117,25 +120,30 @@ def patch_evaluation(
     config: ProbePlan,
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
+    judges: JudgesResource,
     trainer: TrainerResource,
     warehouse: WarehouseResource,
     training_config: pl.DataFrame,
     rollout_trajectories: pl.DataFrame,
     skill_patches: pl.DataFrame,
 ) -> Results:
-    """Probe every patch that changes settings, replay the others."""
+    """Probe every patch that changes settings; others are examined as asked for, or replayed."""
     self_test()
     replay_self_test()
     manifest = rounds.manifest(context)
     bank = skill_bank.read_by(manifest)
     targets = {ref.name for ref in bank.targets()}
+    folder = rounds.path("runs", manifest.key)
+    examined, runs = examine(
+        cases(skill_patches), examiners(Bench(judges, manifest, bank, folder)), targets, context.log.info
+    )
     prober = Prober(
         context=context,
         plan=config,
         manifest=manifest,
         bank=bank,
         baseline=config_from_frame(training_config),
-        folder=rounds.path("runs", manifest.key),
+        folder=folder,
         trainer=trainer,
     )
     judged = [row_patch(row) for row in skill_patches.iter_rows(named=True)]
@@ -147,12 +155,14 @@ def patch_evaluation(
         facts={name: probe.facts for name, probe in probes.items()},
         proposing=set(rollout_trajectories["task_id"]),
         targets=targets,
-        more=[Replays(warehouse.store(), manifest.key).judge_of(skill_patches)],
+        more=[*examined, Replays(warehouse.store(), manifest.key).judge_of(skill_patches)],
     )
-    yield _judged(frame, wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
+    yield _judged(frame, ran(runs), wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
 
 
-def _judged(frame: pl.DataFrame, *, wall_seconds: float) -> dg.MaterializeResult[pl.DataFrame]:
+def _judged(
+    frame: pl.DataFrame, runs: Metadata, *, wall_seconds: float
+) -> dg.MaterializeResult[pl.DataFrame]:
     refused = frame.filter(pl.col("verdict") != "accept")
     problems = [f"{patch}: {verdict}" for patch, verdict in refused.select("patch_id", "verdict").iter_rows()]
     return dg.MaterializeResult(
@@ -161,6 +171,7 @@ def _judged(frame: pl.DataFrame, *, wall_seconds: float) -> dg.MaterializeResult
             **numbers({"judged": frame.height, "accepted": frame.height - refused.height}),
             **numbers({"wall_seconds": wall_seconds, "difference": frame["difference"].mean()}),
             "verdicts": table(frame, JUDGED),
+            **runs,
         },
         check_results=[check("gate_verdict", problems, warn=True)],
     )

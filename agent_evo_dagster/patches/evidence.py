@@ -37,6 +37,36 @@ class ReplayFacts(BaseModel):
     named_after: int = Field(ge=0, description="Of them, those that it names with the patch.")
 
 
+class RolloutFacts(BaseModel):
+    """What paired rollouts of an operator were planned to be, and how they ended."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    operator: str = Field(description="Who followed both versions of the skill.")
+    model: str | None = Field(description="The model behind it, where it is told.")
+    tasks: int = Field(ge=1)
+    samples: int = Field(ge=1, description="Rollouts of each task on each side.")
+    stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
+
+
+class LlmFacts(BaseModel):
+    """What a model was asked about the two texts, and how it ended."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    service: str = Field(description="Which service answered.")
+    model: str | None = Field(description="The model, as it is told; null where it is not.")
+    rubric: str = Field(description="Version of the rubric.")
+    samples: int = Field(ge=1, description="Planned comparisons; each is asked in both orders.")
+    asked: int = Field(ge=0, description="Of them, those that were answered in both orders.")
+    by_position: int = Field(
+        ge=0, description="Votes that turned round with the order; each counts as a tie."
+    )
+    votes: int = Field(ge=0, description="All votes: criteria times comparisons.")
+    failures: int = Field(ge=0, description="Failures of later sessions that the model was shown.")
+    stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
+
+
 class TaskComparison(BaseModel):
     """One held-out task, or one later session, on both sides; means over seeds and samples."""
 
@@ -89,6 +119,10 @@ class Cost(BaseModel):
     rollouts: int = 0
     tokens: int = 0
     training_steps: int | None = None
+    calls: int | None = Field(
+        default=None, description="Questions asked of a model, or starts of an operator."
+    )
+    usd: FiniteFloat | None = Field(default=None, description="US dollars, where a price is known.")
 
 
 class GateEvidence(BaseModel):
@@ -97,21 +131,25 @@ class GateEvidence(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     patch_id: str
-    judge: Literal["probe", "replay", "none"]
+    judge: Literal["probe", "replay", "rollout", "llm", "none"]
     acceptance: str = Field(description="The rule that turned the numbers into the verdict.")
     verdict: GateVerdict
     reason: str
     settings: dict[str, tuple[int | float, int | float]] = Field(
         description="What was compared: old and new."
     )
-    split: Literal["judge", "later_sessions"] = "judge"
+    split: Literal["judge", "later_sessions", "rubric"] = "judge"
     mode: Literal["sampled", "greedy"] = "sampled"
     facts: ProbeFacts | None
     problems: tuple[str, ...] = Field(description="Why the numbers cannot be trusted.")
     measured: Measured | None = Field(description="Null where they cannot.")
     cost: Cost
     replay: ReplayFacts | None = Field(default=None, description="Of a replay alone.")
+    rollout: RolloutFacts | None = Field(default=None, description="Of paired rollouts alone.")
+    llm: LlmFacts | None = Field(default=None, description="Of a model's comparison alone.")
 
     def as_json(self) -> str:
-        """One line; what only a replay has is left out where it was none."""
-        return self.model_dump_json(exclude={"replay"} if self.replay is None else None)
+        """One line; what only other judges have is left out."""
+        others = {name for name in ("replay", "rollout", "llm") if getattr(self, name) is None}
+        unspent = {name for name in ("calls", "usd") if getattr(self.cost, name) is None}
+        return self.model_dump_json(exclude={**dict.fromkeys(others, True), "cost": unspent})

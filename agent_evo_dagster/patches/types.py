@@ -120,7 +120,7 @@ PATCH_SCHEMA = pl.Schema(_PATCH_COLUMNS)
 # One row per judged patch. Per-task numbers are in `evidence` (JSON text of GateEvidence).
 _PATCH_EVALUATION_COLUMNS: dict[str, pl.DataType | type[pl.DataType]] = {
     "patch_id": pl.String,
-    "judge": pl.String,  # "probe", "replay", or "none" where no judge fits
+    "judge": pl.String,  # the name of one, or "none" where no judge fits
     "verdict": pl.String,  # GateVerdict
     "reason": pl.String,
     "n": pl.Int64,  # paired tasks; of a replay, sessions

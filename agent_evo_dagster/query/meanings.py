@@ -114,7 +114,7 @@ MEANINGS: Final = {
     "settings": "JSON text: setting, old and new value",
     "diff": "unified diff of the section",
     "document": "the patch file, whole",
-    "judge": "`probe`, `replay`, or `none` where no judge fits",
+    "judge": "`probe`, `replay`, `rollout`, `llm`, or `none` where no judge fits",
     "verdict": "`accept`, `reject`, `reject_unverified` or `needs_person`",
     "n": "paired tasks",
     "baseline": "mean score without the patch",

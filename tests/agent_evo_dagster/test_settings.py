@@ -57,3 +57,12 @@ def test_an_analysts_url_is_plain_http_and_holds_no_login(monkeypatch, url):
     monkeypatch.setenv("AGENT_EVO_ANALYST_URL", url)
     with pytest.raises(SettingsError, match="AGENT_EVO_ANALYST_URL"):
         read_settings()
+
+
+def test_judges_are_asked_for_by_name_and_one_that_is_none_is_refused(monkeypatch):
+    assert read_settings().judges == ()
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm, rollout")
+    assert read_settings().judges == ("llm", "rollout")
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm,oracle")
+    with pytest.raises(SettingsError, match=r"AGENT_EVO_JUDGES.*'rollout' or 'llm'"):
+        read_settings()
