@@ -37,8 +37,8 @@ class Examiner(Protocol):
     def takes(self, case: Case) -> bool:
         """Whether it examines patches that touch what this one touches; the texts say so, not the patch."""
 
-    def ready(self) -> None:
-        """Look whether it can do its work at all, at no cost.
+    def ready(self, cases: Sequence[Case]) -> None:
+        """Look whether it can examine `cases`, at no cost; what it did before it need not be able to do.
 
         Raises:
             AgentEvoError: a key, a program or a setting is missing.
@@ -73,7 +73,7 @@ def examine(
         left = [case for case in left if case not in mine]
         if mine:
             work.append((one, mine))
-    for one, _ in work:
-        one.ready()
+    for one, mine in work:
+        one.ready(mine)
     done = [one.examine(mine, tell) for one, mine in work]
     return [judge for judge, _ in done], [run for _, run in done]

@@ -24,7 +24,7 @@ class Oracle:
     def takes(self, _):
         return True
 
-    def ready(self):
+    def ready(self, _):
         if self.missing:
             raise SettingsError("The oracle has no key.")
 

@@ -24,8 +24,8 @@ class Fake:
     def takes(self, case):
         return self.word in case.patch.body
 
-    def ready(self):
-        self.did.append("ready")
+    def ready(self, cases):
+        self.did.append(f"ready for {len(cases)}")
         if self.missing:
             raise SettingsError("no key")
 
@@ -50,7 +50,7 @@ def test_each_patch_is_examined_once_by_the_first_that_takes_it():
     first, second, told = Fake("first", "odd"), Fake("second"), ["begin"]
     judges, runs = examined(first, second, bodies=("odd 1\n", "even 2\n", "odd 3\n"), told=told)
     assert judges == [first, second] and [run.judge for run in runs] == ["first", "second"]
-    assert first.did == ["ready", "odd 1\n", "odd 3\n"] and second.did == ["ready", "even 2\n"]
+    assert first.did == ["ready for 2", "odd 1\n", "odd 3\n"] and second.did == ["ready for 1", "even 2\n"]
     assert told == ["begin", "first: 2", "second: 1"]
 
 
@@ -68,7 +68,7 @@ def test_nobody_spends_before_all_can():
     first, second = Fake("first", "odd"), Fake("second", missing=True)
     with pytest.raises(SettingsError, match="no key"):
         examined(first, second, bodies=("odd 1\n", "even 2\n"))
-    assert first.did == ["ready"]
+    assert first.did == ["ready for 1"]
 
 
 @pytest.mark.parametrize(
