@@ -116,11 +116,15 @@ def _patch(patch: PatchView) -> list[str]:
                 *(f"{plain(name)}: {plain(old)} → {plain(new)}" for name, old, new in patch.changes),
                 f"Gate: {plain(patch.gate)}",
                 f"Decision: {plain(patch.decided)}",
-                f"Made from: {plain(', '.join(patch.findings) or 'no finding')}",
+                f"Made from: {plain('; '.join(_reasons(patch)) or 'no finding')}",
             ]
         ),
         fenced(patch.diff, "diff"),
     ]
+
+
+def _reasons(patch: PatchView) -> list[str]:
+    return [f"{one.anchor} {one.words}".strip() for one in patch.reasons]
 
 
 def _findings(findings: FindingList) -> list[str]:

@@ -1,6 +1,7 @@
 """The report as one HTML file that needs no network. No content of its own; the look is in templates."""
 
 import base64
+import functools
 from importlib import resources
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoescape
@@ -13,6 +14,11 @@ from agent_evo_dagster.analysis.views.terms import TERMS
 
 def render_html(page: Page) -> str:
     """The whole report. Every text is escaped, and hidden characters are shown as their code points."""
+    return _environment().get_template("report.html.j2").render(page=page, terms=TERMS)
+
+
+@functools.cache
+def _environment() -> Environment:
     environment = Environment(
         loader=FunctionLoader(_template),
         autoescape=select_autoescape(enabled_extensions=("html.j2",), default=True),
@@ -22,7 +28,7 @@ def render_html(page: Page) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"data_uri": _data_uri, "diff_lines": _diff_lines, "css": _css}
-    return environment.get_template("report.html.j2").render(page=page, terms=TERMS)
+    return environment
 
 
 def _template(name: str) -> str:

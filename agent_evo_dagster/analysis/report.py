@@ -13,8 +13,9 @@ from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
 from agent_evo_dagster.analysis.text import duration, number, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
-from agent_evo_dagster.analysis.views.findings import finding_list
+from agent_evo_dagster.analysis.views.findings import finding_list, with_places, with_reasons
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.trail import trail
 from agent_evo_dagster.analysis.views.training import training_by_round, training_rows
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError
@@ -83,6 +84,11 @@ def build_page(inputs: ReportInputs) -> Page:
             f"got {inputs.round_key!r}. Give the key that `agent-evo rounds list` shows."
         )
     patches = gate.patch_views(inputs.patches, inputs.patch_evaluation, inputs.patch_decisions)
+    cited = {name for patch in patches for name in patch.findings}
+    in_training = finding_list(inputs.training_findings, asset="training_findings", cited=cited)
+    in_sessions = finding_list(inputs.session_findings, asset="session_findings", cited=cited)
+    patches = with_reasons(patches, (*in_training.shown, *in_sessions.shown))
+    evidence = trail(in_sessions.shown, inputs.steps, inputs.segments)
     trend, changes = _trend(inputs), policy.changes_of(inputs.evaluation)
     return Page(
         round_key=inputs.round_key,
@@ -92,8 +98,9 @@ def build_page(inputs: ReportInputs) -> Page:
         plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
         patches=patches,
         ledger=gate.gate_ledger(inputs.patch_evaluation),
-        training_findings=finding_list(inputs.training_findings, asset="training_findings"),
-        session_findings=finding_list(inputs.session_findings, asset="session_findings"),
+        training_findings=in_training,
+        session_findings=with_places(in_sessions, evidence.places),
+        excerpts=evidence.excerpts,
         policy=(
             policy.before_and_after(changes),
             policy.trend_table(trend),

@@ -14,6 +14,7 @@ class Table:
     rows: tuple[Row, ...]
     numeric: frozenset[int] = frozenset()
     empty: str = "None."
+    anchor: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +36,39 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """A place of the page, and what a reader finds there."""
+
+    anchor: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """One step of a trajectory, its texts bounded; `findings` are those that it is evidence of, or none."""
+
+    anchor: str
+    number: int  # its place in the trajectory
+    title: str
+    gist: str  # its first text in a line
+    outcome: str  # Outcome, or empty where it is no call
+    facts: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...]  # label, text
+    findings: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Some steps of one agent in one session, in their order."""
+
+    title: str
+    note: str
+    steps: tuple[StepView, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FindingView:
-    """A finding for people; its evidence are ids to look up."""
+    """A finding for people; its evidence are ids to look up, and some places of the page that show them."""
 
     finding_id: str
     severity: str
@@ -47,6 +79,7 @@ class FindingView:
     target: str
     hint: str
     evidence: tuple[str, ...]
+    places: tuple[Reference, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +105,7 @@ class PatchView:
     decided: str
     diff: str
     commands: tuple[str, ...]  # to type, while it waits
+    reasons: tuple[Reference, ...] = ()  # what each finding says; without an anchor where it is not shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +133,7 @@ class Page:
     ledger: Table
     training_findings: FindingList
     session_findings: FindingList
+    excerpts: tuple[Excerpt, ...]
     policy: tuple[Table, ...]
     sessions: tuple[Table, ...]
     provenance: tuple[Table, ...]

@@ -1,15 +1,18 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from agent_evo_dagster.analysis.report import render_report
 from agent_evo_dagster.analysis.sessions import find_in_sessions
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.slices import available_slices
 from agent_evo_dagster.segments.build import build_segments
 from agent_evo_dagster.trajectories.build import build_trajectories
+from tests.agent_evo_dagster.analysis.pages import Outline
 
 DATA = Path(__file__).parents[4] / "shared" / "data"
 
@@ -24,8 +27,24 @@ def read(folder, spool):
     return steps, build_segments(steps)
 
 
-def test_sessions_without_captured_failures_have_no_failure_findings(tmp_path):
-    steps, segments = read("agent_sessions", tmp_path)
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    return read("agent_sessions", tmp_path_factory.mktemp("spool"))
+
+
+def test_the_report_on_real_sessions_stays_small_and_leads_to_their_steps(real, inputs):
+    steps, segments = real
+    found = find_in_sessions(steps, segments)
+    report = render_report(replace(inputs, steps=steps, segments=segments, session_findings=found))
+    outline = Outline(report.html)
+    assert len(report.html.encode()) < 500_000
+    assert len(report.markdown.encode()) < 50_000
+    assert outline.values("class").count("step evidence") > 10
+    assert {value[1:] for value in outline.values("href")} <= {"", *outline.values("id")}
+
+
+def test_sessions_without_captured_failures_have_no_failure_findings(real):
+    steps, segments = real
     failures = int((steps["outcome"] == "failure").sum())
     found = find_in_sessions(steps, segments)
     told = found.filter(pl.col("kind").is_in(["repeated_failure", "failure_recovery", "missing_file"]))
