@@ -93,6 +93,7 @@ def _ran(analysis: Analysis) -> Metadata:
         **numbers({"analyst_calls": usage.calls, "analyst_tokens": usage.tokens}),
         **numbers({"analyst_cost_usd": usage.cost_usd, "analyst_seconds": usage.seconds}),
         "analyst_model": dg.MetadataValue.text(run.model or "the client's own choice"),
+        "analyst_answered_by": dg.MetadataValue.text(run.told or "not told"),
         "analyst_estimate": dg.MetadataValue.text(
             run.estimate.line() if run.estimate else "nothing was asked"
         ),

@@ -1,20 +1,16 @@
-"""What a model must answer: the form, its JSON schema, and an answer read against it. No prompts."""
+"""What an analyst's model must answer. No prompts."""
 
-import json
-from typing import Annotated, Any, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
+from agent_evo_dagster.analysts.forms import Form, StrictAnswer
 from agent_evo_dagster.analysts.types import Observation
 from agent_evo_dagster.patches.drafts import Draft, ProseDraft, SettingDraft
 from agent_evo_dagster.patches.hidden import visible
 
 MAX_PATCHES = 4
 MAX_FINDINGS = 20
-MAX_ANSWER = 200_000  # characters that are read
-_PROBLEMS = 6
-# What services that compile a schema into a grammar refuse; the bounds are checked here instead.
-_UNSUPPORTED = ("maxLength", "minLength", "maxItems", "minItems", "maximum", "minimum", "title", "default")
 
 _Id = Annotated[str, Field(max_length=40)]
 _Name = Annotated[str, Field(max_length=64)]
@@ -22,11 +18,7 @@ _Findings = Annotated[list[_Id], Field(max_length=20, description="Ids of the fi
 _Why = Annotated[str, Field(min_length=1, max_length=300, description="One sentence, plain words.")]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class SettingEdit(_Strict):
+class SettingEdit(StrictAnswer):
     """Another default for a setting that a section's settings block has, within its bounds."""
 
     kind: Literal["setting"]
@@ -37,7 +29,7 @@ class SettingEdit(_Strict):
     why: _Why
 
 
-class ProseEdit(_Strict):
+class ProseEdit(StrictAnswer):
     """Words for a section without settings: added, or the section with few lines changed."""
 
     kind: Literal["prose"]
@@ -49,7 +41,7 @@ class ProseEdit(_Strict):
     why: _Why
 
 
-class Seen(_Strict):
+class Seen(StrictAnswer):
     """Trouble that the findings show together."""
 
     summary: str = Field(min_length=1, max_length=400)
@@ -59,7 +51,7 @@ class Seen(_Strict):
     confidence: float = Field(ge=0, le=1)
 
 
-class Answer(_Strict):
+class Answer(StrictAnswer):
     """The whole answer; patches in the order of their weight, none where nothing is worth a change."""
 
     findings: list[Seen] = Field(max_length=MAX_FINDINGS)
@@ -90,33 +82,4 @@ def _draft(patch: SettingEdit | ProseEdit) -> Draft:
     return ProseDraft(findings, patch.skill, patch.section, patch.action, patch.text, patch.why)
 
 
-def answer_schema() -> dict[str, Any]:
-    """The JSON schema of an answer, in the part of the language that all services understand."""
-    schema: dict[str, Any] = _plain(Answer.model_json_schema())
-    return schema
-
-
-def _plain(node: Any) -> Any:
-    if isinstance(node, list):
-        return [_plain(one) for one in node]
-    if not isinstance(node, dict):
-        return node
-    found = {name: _plain(value) for name, value in node.items() if name not in _UNSUPPORTED}
-    if isinstance(found.get("properties"), dict):
-        found |= {"additionalProperties": False, "required": list(found["properties"])}
-    return found
-
-
-def read_answer(text: str) -> Answer | str:
-    """The answer in `text`, or in words what is wrong with it."""
-    if len(text) > MAX_ANSWER:
-        return f"it has {len(text)} characters; the most is {MAX_ANSWER}"
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError) as error:
-        return f"it is not JSON: {str(error)[:200]}"
-    try:
-        return Answer.model_validate_json(text)
-    except ValidationError as error:
-        details = error.errors(include_url=False, include_input=False)[:_PROBLEMS]
-        return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'answer'}: {one['msg']}" for one in details)
+ANSWER: Final = Form("analysis", Answer)

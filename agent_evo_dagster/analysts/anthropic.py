@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from agent_evo_dagster.analysts.answer import answer_schema
 from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.http import Key, Request, post
 from agent_evo_dagster.analysts.leniency import Lenient, problems
 from agent_evo_dagster.analysts.types import Prompt, Reply
@@ -33,6 +33,7 @@ class _Message(Lenient):
     content: tuple[_Block, ...]
     stop_reason: str | None
     usage: _Usage
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class AnthropicModel:
         """
         self.key.value()
 
-    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+    def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer.
 
         Raises:
@@ -61,9 +62,9 @@ class AnthropicModel:
         key = self.key.value()
         headers = {"anthropic-version": _VERSION, **({"x-api-key": key} if key else {})}
         url = f"{self.url.rstrip('/')}/v1/messages"
-        return _reply(post(Request(url, headers, self._body(prompt, meter), key), meter))
+        return _reply(post(Request(url, headers, self._body(prompt, meter), key), meter), meter)
 
-    def _body(self, prompt: Prompt, meter: Meter) -> dict[str, Any]:
+    def _body(self, prompt: Prompt[A], meter: Meter) -> dict[str, Any]:
         return {
             "model": self.model,
             "max_tokens": meter.budget.output_tokens,
@@ -72,25 +73,27 @@ class AnthropicModel:
                 {"role": "assistant" if number % 2 else "user", "content": text}
                 for number, text in enumerate(prompt.turns)
             ],
-            "output_config": {"format": {"type": "json_schema", "schema": answer_schema()}},
+            "output_config": {"format": {"type": "json_schema", "schema": prompt.form.schema()}},
         }
 
 
-def _reply(answer: bytes) -> Reply:
+def _reply(answer: bytes, meter: Meter) -> Reply:
     try:
         message = _Message.model_validate_json(answer)
     except ValidationError as error:
         raise AnalystError(f"The answer is no message of the Messages API: {problems(error)}.") from error
     if message.stop_reason == "refusal":
-        raise AnalystError("The model refused to analyse these findings. Look at them, or use another model.")
+        raise AnalystError(
+            "The model refused to answer. Look at what it was asked about, or use another model."
+        )
     if message.stop_reason == "max_tokens":
         raise AnalystError(
             f"The answer was cut off after {message.usage.output_tokens} tokens. "
-            "Raise AGENT_EVO_ANALYST_OUTPUT_TOKENS."
+            f"{meter.budget.names.hint('OUTPUT_TOKENS')}"
         )
     if message.stop_reason not in ("end_turn", "stop_sequence"):
         raise AnalystError(f"The model stopped for the reason {str(message.stop_reason)[:60]!r}.")
     usage = message.usage
     cached = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     text = "".join(block.text or "" for block in message.content if block.type == "text")
-    return Reply(text, usage.input_tokens + cached, usage.output_tokens)
+    return Reply(text, usage.input_tokens + cached, usage.output_tokens, model=message.model)

@@ -4,7 +4,9 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NoReturn
 
+from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.types import Estimate, Prompt, Reply, Usage
 from agent_evo_dagster.capture.usage import Price
 from agent_evo_dagster.errors import AnalystBudgetError
@@ -12,18 +14,31 @@ from agent_evo_dagster.errors import AnalystBudgetError
 ANSWERS = 2  # the first, and one repair
 _CHARACTERS = 2.5  # of a token, at the least that English and JSON take on average
 _OVERHEAD = 300  # tokens that a service adds to a prompt
-_HINT = "Raise AGENT_EVO_ANALYST_{}, or leave AGENT_EVO_ANALYST at rules."
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What messages call the work, and the settings that it is done by."""
+
+    work: str = "The analysis"
+    prefix: str = "AGENT_EVO_ANALYST"  # of the variables
+    instead: str = "leave AGENT_EVO_ANALYST at rules"  # what else a person can do
+
+    def hint(self, variable: str) -> str:
+        """What to do where the bound of a variable is met."""
+        return f"Raise {self.prefix}_{variable}, or {self.instead}."
 
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """The most that one analysis may take."""
+    """The most that one analysis, or one round's judging, may take."""
 
     calls: int = 6  # tries included
     tokens: int = 120_000
     money: float | None = None  # US dollars; None: bounded by tokens alone
     seconds: float = 300.0
     output_tokens: int = 8000  # of one answer
+    names: Names = Names()
 
 
 def tokens_of(characters: int) -> int:
@@ -36,7 +51,7 @@ def cost_of(price: Price | None, input_tokens: int, output_tokens: int) -> float
     return None if price is None else (price.input * input_tokens + price.output * output_tokens) / 1e6
 
 
-def estimate(prompt: Prompt, extra: int, budget: Budget, price: Price | None) -> Estimate:
+def estimate(prompt: Prompt[A], extra: int, budget: Budget, price: Price | None) -> Estimate:
     """The most that a prompt, with `extra` characters such as a schema, takes when its answer is repaired."""
     first = tokens_of(prompt.characters + extra) + _OVERHEAD
     read = first + first + budget.output_tokens + _OVERHEAD  # a repair is shown the answer, too
@@ -51,24 +66,24 @@ def refuse_beyond(expected: Estimate, budget: Budget, *, told_by_service: bool) 
         AnalystBudgetError: it could.
     """
     if expected.calls > budget.calls:
-        _refuse(f"{expected.calls} answers", f"{budget.calls} calls", "CALLS")
+        _refuse(budget.names, f"{expected.calls} answers", f"{budget.calls} calls", "CALLS")
     if expected.tokens > budget.tokens:
-        _refuse(f"{expected.tokens} tokens", f"{budget.tokens}", "TOKENS")
+        _refuse(budget.names, f"{expected.tokens} tokens", f"{budget.tokens}", "TOKENS")
     if budget.money is None or told_by_service:
         return
     if expected.cost_usd is None:
         raise AnalystBudgetError(
-            f"The analysis may cost {budget.money} USD, and the model has no price. Give one in the table of "
-            "AGENT_EVO_PRICES (0 for a server of your own), or unset AGENT_EVO_ANALYST_MONEY."
+            f"{budget.names.work} may cost {budget.money} USD, and the model has no price. Give one in the "
+            f"table of AGENT_EVO_PRICES (0 for a server of your own), or unset {budget.names.prefix}_MONEY."
         )
     if expected.cost_usd > budget.money:
-        _refuse(f"{expected.cost_usd:.4f} USD", f"{budget.money}", "MONEY")
+        _refuse(budget.names, f"{expected.cost_usd:.4f} USD", f"{budget.money}", "MONEY")
 
 
-def _refuse(needed: str, allowed: str, variable: str) -> None:
+def _refuse(names: Names, needed: str, allowed: str, variable: str) -> None:
     raise AnalystBudgetError(
-        f"The analysis may take {needed}, and its budget is {allowed}; nothing was asked. "
-        f"{_HINT.format(variable)}"
+        f"{names.work} may take {needed}, and its budget is {allowed}; nothing was asked. "
+        f"{names.hint(variable)}"
     )
 
 
@@ -103,12 +118,12 @@ class Meter:
             AnalystBudgetError: calls, time or money are spent.
         """
         if self.calls >= self.budget.calls:
-            _spent(f"all {self.budget.calls} calls", "CALLS")
+            self._spent(f"all {self.budget.calls} calls", "CALLS")
         if self.left() <= 0:
-            _spent(f"all {self.budget.seconds:g} seconds", "SECONDS")
+            self._spent(f"all {self.budget.seconds:g} seconds", "SECONDS")
         money = self.money_left()
         if money is not None and money <= 0 and self.cost_usd:
-            _spent(f"{self.cost_usd:.4f} USD", "MONEY")
+            self._spent(f"{self.cost_usd:.4f} USD", "MONEY")
         self.calls += 1
         return self.left()
 
@@ -119,12 +134,12 @@ class Meter:
             AnalystBudgetError: there is no time, or no call, for another.
         """
         if self.calls >= self.budget.calls:
-            _spent(f"all {self.budget.calls} calls; the last answer was {why}", "CALLS")
+            self._spent(f"all {self.budget.calls} calls; the last answer was {why}", "CALLS")
         if seconds >= self.left():
-            _spent(f"its time: {why}, and the next try in {seconds:g} s is beyond it", "SECONDS")
+            self._spent(f"its time: {why}, and the next try in {seconds:g} s is beyond it", "SECONDS")
         self.sleep(seconds)
 
-    def count(self, reply: Reply, prompt: Prompt) -> None:
+    def count(self, reply: Reply, prompt: Prompt[A]) -> None:
         """Count what a reply took; what the service does not tell is reckoned from the texts.
 
         Raises:
@@ -138,15 +153,15 @@ class Meter:
         if cost is not None:
             self.cost_usd = (self.cost_usd or 0.0) + cost
         if self.tokens > self.budget.tokens:
-            _spent(f"{self.tokens} of {self.budget.tokens} tokens", "TOKENS")
+            self._spent(f"{self.tokens} of {self.budget.tokens} tokens", "TOKENS")
         money = self.money_left()
         if money is not None and money < 0:
-            _spent(f"{self.cost_usd:.4f} of {self.budget.money} USD", "MONEY")
+            self._spent(f"{self.cost_usd:.4f} of {self.budget.money} USD", "MONEY")
+
+    def _spent(self, what: str, variable: str) -> NoReturn:
+        names = self.budget.names
+        raise AnalystBudgetError(f"{names.work} took {what}, and is not done. {names.hint(variable)}")
 
     def usage(self) -> Usage:
         """What was taken."""
         return Usage(self.calls, self.tokens, self.cost_usd, round(self.budget.seconds - self.left(), 3))
-
-
-def _spent(what: str, variable: str) -> None:
-    raise AnalystBudgetError(f"The analysis took {what}, and has no patches yet. {_HINT.format(variable)}")

@@ -5,11 +5,11 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_evo_dagster.analysts.answer import answer_schema
-from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.budget import Meter, Names
 from agent_evo_dagster.analysts.client import Result, find_client, read_result, run_client
+from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.types import Prompt, Reply
-from agent_evo_dagster.errors import AnalystError, ClientError
+from agent_evo_dagster.errors import AnalystBudgetError, AnalystError, ClientError
 from agent_evo_dagster.patches.hidden import visible
 
 MAX_TURNS = 4  # the client gives structured output by a tool of its own, which takes a turn
@@ -30,7 +30,7 @@ class ClaudeCodeModel:
         """
         find_client()
 
-    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+    def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer.
 
         Raises:
@@ -49,34 +49,36 @@ class ClaudeCodeModel:
         try:
             result = read_result(ended)
         except ClientError as error:
-            raise AnalystError(f"{error} AGENT_EVO_ANALYST_SECONDS bounds it.") from error
-        return _reply(result)
+            said = f"{error} {meter.budget.names.prefix}_SECONDS bounds it."
+            raise (AnalystBudgetError if ended.timed_out else AnalystError)(said) from error
+        return _reply(result, meter.budget.names)
 
-    def _arguments(self, prompt: Prompt, money: float | None) -> list[str]:
+    def _arguments(self, prompt: Prompt[A], money: float | None) -> list[str]:
         """No tool, no skill, no server, no settings of the user or a project, and nothing kept."""
         arguments = ["-p", "--output-format", "json", "--tools", "", "--strict-mcp-config"]
         arguments += ["--setting-sources", "", "--disable-slash-commands", "--no-session-persistence"]
         arguments += ["--permission-mode", "dontAsk", "--max-turns", str(MAX_TURNS)]
-        arguments += ["--system-prompt", prompt.system, "--json-schema", json.dumps(answer_schema())]
+        arguments += ["--system-prompt", prompt.system, "--json-schema", json.dumps(prompt.form.schema())]
         if money is not None:
             arguments += ["--max-budget-usd", f"{money:.6f}"]
         return [*arguments, "--model", self.model] if self.model else arguments
 
 
-def _spoken(prompt: Prompt) -> str:
+def _spoken(prompt: Prompt[A]) -> str:
     """The turns as one message: a client without a session has no others."""
     first, *rest = prompt.turns
     answered = [f"Your answer was:\n{text}" if number % 2 == 0 else text for number, text in enumerate(rest)]
     return "\n\n".join([first, *answered])
 
 
-def _reply(result: Result) -> Reply:
+def _reply(result: Result, names: Names) -> Reply:
     if result.is_error or result.subtype != "success":
         said = visible((result.result or "")[:300])
         raise AnalystError(
             f"Claude Code gave no answer: {visible(result.subtype[:60])}{f': {said}' if said else ''}. "
-            "Its bounds are AGENT_EVO_ANALYST_MONEY and AGENT_EVO_ANALYST_OUTPUT_TOKENS; log in: claude."
+            f"Its bounds are {names.prefix}_MONEY and {names.prefix}_OUTPUT_TOKENS; log in: claude."
         )
     told = result.structured_output
     text = (result.result or "") if told is None else json.dumps(told)
-    return Reply(text, result.usage.read, result.usage.output_tokens, result.total_cost_usd)
+    models = ", ".join(sorted(result.models)) or None
+    return Reply(text, result.usage.read, result.usage.output_tokens, result.total_cost_usd, models)

@@ -73,6 +73,7 @@ class Result(BaseModel):
     num_turns: int = Field(0, ge=0)
     total_cost_usd: float | None = Field(None, ge=0, allow_inf_nan=False)
     usage: Tokens = Tokens()
+    models: dict[str, Any] = Field({}, alias="modelUsage")  # by name: those that answered
 
 
 def find_client() -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.budget import Meter, Names
 from agent_evo_dagster.errors import AnalystBudgetError, AnalystError
 from agent_evo_dagster.extras import require
 from agent_evo_dagster.patches.hidden import visible
@@ -24,7 +24,7 @@ PASSING = frozenset({408, 409, 429, 500, 502, 503, 504, 529})  # worth another t
 _ADVICE = {
     401: " Is the key right?",
     403: " May the key use this model?",
-    404: " Is the base URL right (AGENT_EVO_ANALYST_URL), and the model's name (AGENT_EVO_ANALYST_MODEL)?",
+    404: " Is the base URL right ({0}_URL), and the model's name ({0}_MODEL)?",
 }
 
 
@@ -33,6 +33,7 @@ class Key:
     """Where a service's key is found: a variable of the environment; None: the service needs none."""
 
     variable: str | None
+    names: Names
 
     def value(self) -> str | None:
         """The key.
@@ -46,8 +47,9 @@ class Key:
         if not found or not found.isascii() or not found.isprintable():
             what = "is not set" if not found else "holds what cannot be a key"
             raise AnalystError(
-                f"The analyst needs a key, and the variable {self.variable} {what}. Set it, name another in "
-                "AGENT_EVO_ANALYST_KEY_ENV (none: a server without keys), or set AGENT_EVO_ANALYST=rules."
+                f"{self.names.work} needs a key, and the variable {self.variable} {what}. Set it, name "
+                f"another in {self.names.prefix}_KEY_ENV (none: a server without keys), or "
+                f"{self.names.instead}."
             )
         return found
 
@@ -79,7 +81,7 @@ def post(request: Request, meter: Meter) -> bytes:
             said = f"status {answer.status}: " if answer.status else ""
             said += _shown(answer.content, request.key)
             if answer.status and answer.status not in PASSING:
-                raise AnalystError(f"{request.url} answered with {said}.{_ADVICE.get(answer.status, '')}")
+                raise AnalystError(f"{request.url} answered with {said}.{_advice(answer.status, meter)}")
             meter.wait(_wait(answer.retry_after, wait), f"{said} ({request.url})")
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -101,13 +103,15 @@ def _try(client: "httpx.Client", request: Request, meter: Meter) -> _Answer:
     except httpx.TimeoutException:
         raise AnalystBudgetError(
             f"{request.url} gave no whole answer within the {seconds:.3g} s that were left. "
-            "Raise AGENT_EVO_ANALYST_SECONDS."
+            f"{meter.budget.names.hint('SECONDS')}"
         ) from None
     except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
         return _Answer(0, None, f"{type(error).__name__}: {error}".encode())
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         told = _shown(f"{type(error).__name__}: {error}".encode(), request.key)
-        raise AnalystError(f"{request.url} cannot be asked: {told}. Look at AGENT_EVO_ANALYST_URL.") from None
+        raise AnalystError(
+            f"{request.url} cannot be asked: {told}. Look at {meter.budget.names.prefix}_URL."
+        ) from None
 
 
 def _once(client: "httpx.Client", request: Request, meter: Meter, seconds: float) -> _Answer:
@@ -127,6 +131,10 @@ def _once(client: "httpx.Client", request: Request, meter: Meter, seconds: float
             if meter.left() <= 0:
                 raise httpx.ReadTimeout("the answer takes too long")
         return _Answer(response.status_code, response.headers.get("Retry-After"), bytes(content))
+
+
+def _advice(status: int, meter: Meter) -> str:
+    return _ADVICE.get(status, "").format(meter.budget.names.prefix)
 
 
 def _wait(asked: str | None, wait: float) -> float:

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import Field, ValidationError
 
-from agent_evo_dagster.analysts.answer import answer_schema
 from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.http import Key, Request, post
 from agent_evo_dagster.analysts.leniency import Lenient, problems
 from agent_evo_dagster.analysts.types import Prompt, Reply
@@ -34,6 +34,7 @@ class _Usage(Lenient):
 class _Completion(Lenient):
     choices: tuple[_Choice, ...] = Field(min_length=1, max_length=1)
     usage: _Usage | None = None
+    model: str | None = None
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class OpenAiModel:
         """
         self.key.value()
 
-    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+    def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer.
 
         Raises:
@@ -62,9 +63,9 @@ class OpenAiModel:
         key = self.key.value()
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         url = f"{self.url.rstrip('/')}/chat/completions"
-        return _reply(post(Request(url, headers, self._body(prompt, meter), key), meter))
+        return _reply(post(Request(url, headers, self._body(prompt, meter), key), meter), meter)
 
-    def _body(self, prompt: Prompt, meter: Meter) -> dict[str, Any]:
+    def _body(self, prompt: Prompt[A], meter: Meter) -> dict[str, Any]:
         turns = [
             {"role": "assistant" if number % 2 else "user", "content": text}
             for number, text in enumerate(prompt.turns)
@@ -75,22 +76,25 @@ class OpenAiModel:
             "messages": [{"role": "system", "content": prompt.system}, *turns],
             "response_format": {
                 "type": "json_schema",
-                "json_schema": {"name": "analysis", "strict": True, "schema": answer_schema()},
+                "json_schema": {"name": prompt.form.name, "strict": True, "schema": prompt.form.schema()},
             },
         }
 
 
-def _reply(answer: bytes) -> Reply:
+def _reply(answer: bytes, meter: Meter) -> Reply:
     try:
         completion = _Completion.model_validate_json(answer)
     except ValidationError as error:
         raise AnalystError(f"The answer is no chat completion: {problems(error)}.") from error
     choice, usage = completion.choices[0], completion.usage
     if choice.message.refusal or choice.finish_reason == "content_filter":
-        raise AnalystError("The model refused to analyse these findings. Look at them, or use another model.")
+        raise AnalystError(
+            "The model refused to answer. Look at what it was asked about, or use another model."
+        )
     if choice.finish_reason == "length":
-        raise AnalystError("The answer was cut off. Raise AGENT_EVO_ANALYST_OUTPUT_TOKENS.")
+        raise AnalystError(f"The answer was cut off. {meter.budget.names.hint('OUTPUT_TOKENS')}")
     if choice.finish_reason != "stop":
         raise AnalystError(f"The model stopped for the reason {str(choice.finish_reason)[:60]!r}.")
     text = choice.message.content or ""
-    return Reply(text, usage.prompt_tokens, usage.completion_tokens) if usage else Reply(text)
+    read, written = (usage.prompt_tokens, usage.completion_tokens) if usage else (None, None)
+    return Reply(text, read, written, model=completion.model)

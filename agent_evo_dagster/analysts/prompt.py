@@ -1,18 +1,16 @@
-"""The question that a model is asked: instructions, and findings and sections as data. No requests.
+"""The question of an analyst: instructions, and findings and sections as data. No requests.
 
-Findings hold words of sessions, which are hostile. All of it stands between two marks that are made of
-a hash of what is between them, each item as JSON on one line in plain ASCII: no text can end its fence, hide
-a character, or begin a line of its own.
+Findings hold words of sessions, which are hostile; all of it is fenced.
 """
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 
 import polars as pl
 
 from agent_evo_dagster.analysis.types import Severity
-from agent_evo_dagster.analysts.answer import MAX_PATCHES, answer_schema
+from agent_evo_dagster.analysts.answer import ANSWER, MAX_PATCHES, Answer
+from agent_evo_dagster.analysts.fencing import cut, fenced
 from agent_evo_dagster.analysts.types import Material, Prompt
 from agent_evo_dagster.patches.prose import MAX_ADDED, MAX_REMOVED
 
@@ -44,22 +42,14 @@ Answer with one JSON object of this schema, and nothing before or after it:
 """
 
 
-def build_prompt(material: Material) -> Prompt:
+def build_prompt(material: Material) -> Prompt[Answer]:
     """The question about a round; the same material gives the same bytes."""
-    lines = [*_findings(material.findings), *_sections(material)]
-    body = "\n".join(lines)
-    mark = hashlib.sha256(body.encode()).hexdigest()[:16]
-    user = f"<<<DATA {mark}\n{body}\n{mark} DATA>>>\nAnswer with the JSON object alone."
-    return Prompt(_INSTRUCTIONS + json.dumps(answer_schema(), sort_keys=True), (user,))
+    data = fenced([*_findings(material.findings), *_sections(material)])
+    system = _INSTRUCTIONS + json.dumps(ANSWER.schema(), sort_keys=True)
+    return Prompt(system, (f"{data}\nAnswer with the JSON object alone.",), ANSWER)
 
 
-def repair(prompt: Prompt, answered: str, problem: str) -> Prompt:
-    """The question again, after an answer that cannot be used."""
-    said = f"That answer cannot be used: {problem}. Give the whole answer again, as the schema says."
-    return Prompt(prompt.system, (*prompt.turns, answered or "(nothing)", said))
-
-
-def _findings(findings: pl.DataFrame) -> Iterator[str]:
+def _findings(findings: pl.DataFrame) -> Iterator[Mapping[str, object]]:
     rank = pl.col("severity").cast(pl.Enum(_SEVERITIES)).to_physical()
     ordered = findings.with_columns(rank.alias("rank")).sort(
         "rank", "confidence", "count", "finding_id", descending=[False, True, True, False], nulls_last=True
@@ -68,12 +58,12 @@ def _findings(findings: pl.DataFrame) -> Iterator[str]:
     for row in ordered.head(MAX_FINDINGS).iter_rows(named=True):
         told = {name: row[name] for name in columns}
         told |= {"skill": row["target_skill"], "section": row["target_section"], "hint": row["hint"]}
-        yield _line({"finding": told, "excerpt": cut(row["data"], MAX_EXCERPT)})
+        yield {"finding": told, "excerpt": cut(row["data"], MAX_EXCERPT)}
     if findings.height > MAX_FINDINGS:
-        yield _line({"left_out": f"{findings.height - MAX_FINDINGS} findings of less weight"})
+        yield {"left_out": f"{findings.height - MAX_FINDINGS} findings of less weight"}
 
 
-def _sections(material: Material) -> Iterator[str]:
+def _sections(material: Material) -> Iterator[Mapping[str, object]]:
     """The sections, those of skills that findings point to first, while there is room."""
     pointed = set(material.findings["target_skill"].drop_nulls())
     room = MAX_SECTIONS
@@ -83,21 +73,9 @@ def _sections(material: Material) -> Iterator[str]:
         if skill not in material.groups:
             continue
         if len(text) > room:
-            yield _line({"left_out": f"{section} of {skill}"})
+            yield {"left_out": f"{section} of {skill}"}
             continue
         room -= len(text)
         protected = (skill, section) in material.protected
-        yield _line(
-            {"skill": skill, "section": section, "protected": protected, "text": cut(text, MAX_SECTION)}
-        )
-
-
-def cut(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`, with a word on what is missing."""
-    return text if len(text) <= limit else f"{text[:limit]} [{len(text) - limit} characters left out]"
-
-
-def _line(item: Mapping[str, object]) -> str:
-    """JSON in ASCII on one line; `<` and `>` are escaped, so that no mark can stand in it."""
-    text = json.dumps(item, sort_keys=True, ensure_ascii=True)
-    return text.replace("<", "\\u003c").replace(">", "\\u003e")
+        shown = cut(text, MAX_SECTION)
+        yield {"skill": skill, "section": section, "protected": protected, "text": shown}

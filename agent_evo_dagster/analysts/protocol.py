@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from agent_evo_dagster.analysts.budget import Meter
+from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.types import Analysis, Material, Prompt, Reply
 
 Tell = Callable[[str], None]
@@ -38,7 +39,7 @@ class Model(Protocol):
             AnalystError: a key or a program is missing.
         """
 
-    def ask(self, prompt: Prompt, meter: Meter) -> Reply:
+    def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer; every try is counted by `meter`.
 
         Raises:

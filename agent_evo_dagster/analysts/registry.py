@@ -15,7 +15,7 @@ from agent_evo_dagster.analysts.openai import OpenAiModel
 from agent_evo_dagster.analysts.prompted import Prompted
 from agent_evo_dagster.analysts.protocol import Analyst, Model
 from agent_evo_dagster.analysts.rules import Rules
-from agent_evo_dagster.capture.usage import read_prices
+from agent_evo_dagster.capture.usage import Price, read_prices
 from agent_evo_dagster.errors import SettingsError
 
 NO_KEY = "none"
@@ -33,6 +33,11 @@ class Choice:
     prices: Path | None
     folder: Path  # of the answers that are kept
 
+    @property
+    def bounds_itself(self) -> bool:
+        """Whether the model is told its budget of money, and tells its cost."""
+        return self.analyst == "claude_code"
+
 
 def analyst_of(choice: Choice) -> Analyst:
     """The analyst that was chosen.
@@ -43,19 +48,31 @@ def analyst_of(choice: Choice) -> Analyst:
     """
     if choice.analyst == "rules":
         return Rules()
-    model = _model(choice)
-    price = read_prices(choice.prices).get(model.model or "") if choice.prices else None
-    bounds_itself = choice.analyst == "claude_code"
-    return Prompted(model, choice.budget, choice.folder, price, bounds_itself)
+    model = model_of(choice)
+    return Prompted(model, choice.budget, choice.folder, price_of(choice), choice.bounds_itself)
 
 
-def _model(choice: Choice) -> Model:
+def price_of(choice: Choice) -> Price | None:
+    """The price of the model that was chosen, where the table has one.
+
+    Raises:
+        CaptureError: the table of prices cannot be read.
+    """
+    return read_prices(choice.prices).get(choice.model or "") if choice.prices else None
+
+
+def model_of(choice: Choice) -> Model:
+    """The model that was chosen.
+
+    Raises:
+        SettingsError: it needs a name and none is given, or there is no such service.
+    """
     if choice.analyst == "claude_code":
         return ClaudeCodeModel(choice.model)
     if not choice.model:
         raise SettingsError(
-            f"AGENT_EVO_ANALYST={choice.analyst} was asked for without a model. "
-            "Name one of the service: AGENT_EVO_ANALYST_MODEL=NAME"
+            f"{choice.budget.names.work} by {choice.analyst} was asked for without a model. "
+            f"Name one of the service: {choice.budget.names.prefix}_MODEL=NAME"
         )
     if choice.analyst == "anthropic":
         return AnthropicModel(choice.model, _key(choice, ANTHROPIC_KEY), choice.url or ANTHROPIC_URL)
@@ -67,4 +84,5 @@ def _model(choice: Choice) -> Model:
 
 
 def _key(choice: Choice, usual: str) -> Key:
-    return Key(None) if choice.key_env == NO_KEY else Key(choice.key_env or usual)
+    variable = None if choice.key_env == NO_KEY else choice.key_env or usual
+    return Key(variable, choice.budget.names)

@@ -2,9 +2,11 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Generic
 
 import polars as pl
 
+from agent_evo_dagster.analysts.forms import A, Form
 from agent_evo_dagster.patches.drafts import Draft
 from agent_evo_dagster.patches.propose import Sections
 
@@ -20,11 +22,12 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt:
-    """What a model is asked: instructions, then turns that begin with the user's and alternate."""
+class Prompt(Generic[A]):
+    """What a model is asked: instructions, turns that begin with the user's and alternate, and the form."""
 
     system: str
     turns: tuple[str, ...]
+    form: Form[A]
 
     @property
     def characters(self) -> int:
@@ -40,6 +43,7 @@ class Reply:
     input_tokens: int | None = None
     output_tokens: int | None = None
     cost_usd: float | None = None  # where the service itself tells it
+    model: str | None = None  # which model it was, as the service tells
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,22 @@ class Usage:
     tokens: int = 0
     cost_usd: float | None = None  # None: nobody told a price
     seconds: float = 0.0
+
+    def since(self, before: "Usage") -> "Usage":
+        """What was taken after `before`."""
+        cost = None if self.cost_usd is None else self.cost_usd - (before.cost_usd or 0.0)
+        calls, tokens = self.calls - before.calls, self.tokens - before.tokens
+        return Usage(calls, tokens, cost, round(self.seconds - before.seconds, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[A]):
+    """A usable answer, and what it took; `told` is the model as the service names it."""
+
+    answer: A
+    repaired: bool
+    told: str | None
+    usage: Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +103,7 @@ class AnalystRun:
 
     analyst: str
     model: str | None
+    told: str | None = None  # the model that answered, as the service names it
     estimate: Estimate | None = None
     usage: Usage = Usage()
     repaired: bool = False  # the first answer was not usable, the second was

@@ -61,6 +61,7 @@ def test_the_drafts_of_an_analyst_are_the_rounds_patches_and_what_it_took_is_sho
     assert (row["skill"], row["section"], row["settings"]) == ("rllm-run", "failures", "{}")
     metadata = result.asset_materializations_for_node("skill_patches")[0].metadata
     shown = {name: metadata[f"analyst{name}"].value for name in ("", "_model", "_calls", "_tokens")}
+    assert metadata["analyst_answered_by"].value == "m"
     assert shown == {"": "openai", "_model": "m", "_calls": 1, "_tokens": 125}
     assert "at most 2 answers" in metadata["analyst_estimate"].value
     assert "sk-secret" not in str(metadata)

@@ -30,8 +30,10 @@ def ask(tmp_path):
 
 
 def test_its_structured_output_becomes_drafts_with_what_the_client_counted(client, ask):
-    client.plan(result(json.loads(answer())))
+    used = {"claude-b": {"inputTokens": 1}, "claude-a": {}}
+    client.plan(result(json.loads(answer()), modelUsage=used))
     run = ask().run
+    assert run.told == "claude-a, claude-b"
     assert (run.analyst, run.model, run.usage.calls, run.usage.tokens) == ("claude_code", None, 1, 60)
     assert run.usage.cost_usd == 0.01
 
@@ -80,7 +82,7 @@ def test_a_client_that_prints_no_result_is_an_error_with_what_it_said(client, as
 def test_a_client_that_takes_too_long_is_ended(client, ask):
     client.plan(result(), sleep=60)
     began = time.monotonic()
-    with pytest.raises(AnalystError, match=r"ended after .*ANALYST_SECONDS"):
+    with pytest.raises(AnalystBudgetError, match=r"ended after .*ANALYST_SECONDS"):
         ask(budget=Budget(seconds=1.0))
     assert time.monotonic() - began < 20
 

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_evo_dagster.analysts.answer import Answer, answer_schema, read_answer
-from agent_evo_dagster.analysts.prompt import MAX_FINDINGS, build_prompt, cut, repair
+from agent_evo_dagster.analysts.answer import ANSWER, Answer
+from agent_evo_dagster.analysts.asking import repair
+from agent_evo_dagster.analysts.fencing import cut
+from agent_evo_dagster.analysts.prompt import MAX_FINDINGS, build_prompt
 from agent_evo_dagster.analysts.types import Material
 from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.gate import judge_patches
@@ -71,14 +73,14 @@ def test_a_repair_holds_the_question_the_answer_and_the_problem():
 
 
 def test_the_schema_is_closed_and_has_no_bounds_that_services_refuse():
-    text = json.dumps(answer_schema())
+    text = json.dumps(ANSWER.schema())
     assert text.count('"additionalProperties": false') == 4
     assert not re.search('"(maxLength|minimum|maxItems|title|oneOf|discriminator)"', text)
 
 
 @given(st.text(max_size=200) | st.sampled_from([answer(), answer()[:-1], "null", "1e999"]))
 def test_an_answer_is_read_or_told_what_is_wrong(text):
-    found = read_answer(text)
+    found = ANSWER.read(text)
     assert isinstance(found, Answer) or (isinstance(found, str) and found)
 
 
@@ -94,12 +96,12 @@ def test_an_answer_is_read_or_told_what_is_wrong(text):
     ],
 )
 def test_an_answer_beyond_its_bounds_is_not_used(change):
-    assert isinstance(read_answer(answer(**change)), str)
+    assert isinstance(ANSWER.read(answer(**change)), str)
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_a_model_that_obeys_the_excerpts_gets_nothing_approved_unattended(tmp_path, text):
-    obeyed = read_answer(answer(text=f"- {text}\n", why=text or "x"))
+    obeyed = ANSWER.read(answer(text=f"- {text}\n", why=text or "x"))
     assert isinstance(obeyed, Answer)
     ledger = Ledger(tmp_path / "decisions.jsonl")
     proposals = propose_patches(

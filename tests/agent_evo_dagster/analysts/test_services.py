@@ -57,6 +57,15 @@ def test_an_answer_becomes_drafts_with_what_it_took(ask, service, tmp_path):
 
 
 @pytest.mark.parametrize("service", SERVICES)
+def test_the_model_that_answered_is_kept_as_the_service_names_it(ask, service):
+    other = (message if service == "anthropic" else completion)(answer()) | {"model": "m-2026-01-01"}
+    analysis, _ = ask(service, (200, other, {}))
+    again, _ = ask(service)
+    assert [one.run.told for one in (analysis, again)] == ["m-2026-01-01"] * 2
+    assert analysis.run.model == "m"
+
+
+@pytest.mark.parametrize("service", SERVICES)
 def test_the_same_question_is_not_asked_again(ask, service):
     first, _ = ask(service, answer())
     again, fake = ask(service)
