@@ -48,6 +48,10 @@ class PatchError(AgentEvoError, ValueError):
     """A patch document that is not well formed or may not do what it asks."""
 
 
+class MergeConflictError(PatchError):
+    """Two edits of the same lines; the message shows both sides."""
+
+
 class GateError(AgentEvoError):
     """Evidence that cannot support a verdict."""
 

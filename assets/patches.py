@@ -13,6 +13,7 @@ from agent_evo_dagster.patches.propose import propose_patches, to_frame
 from agent_evo_dagster.patches.replay_self_test import replay_self_test
 from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
+from agent_evo_dagster.rounds.making import not_taken_up
 from agent_evo_dagster.rounds.replaying import Replays
 from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.judging import Bench, examiners, ran
@@ -45,12 +46,13 @@ def skill_patches(
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
     analyst: AnalystResource,
+    warehouse: WarehouseResource,
     session_findings: pl.DataFrame,
     training_findings: pl.DataFrame,
 ) -> Results:
-    """Turn findings into at most one patch, by rules or by an analyst's drafts."""
+    """Take up what people had made of patches, or turn findings into one, by rules or an analyst's drafts."""
     manifest = rounds.manifest(context)
-    bank = skill_bank.read_by(manifest)
+    bank, ledger = skill_bank.read_by(manifest), skill_bank.ledger()
     targets = bank.targets()
     sections = {(ref.name, name): text for ref in targets for name, text in bank.sections(ref.name).items()}
     groups = {ref.name: ref.group for ref in targets}
@@ -63,10 +65,11 @@ def skill_patches(
         groups,
         round_key=manifest.key,
         created=manifest.opened_at,
-        ledger=skill_bank.ledger(),
+        ledger=ledger,
         active=bank.active().keys(),
         protected=protected,
         drafts=analysis.drafts,
+        made=not_taken_up(ledger, warehouse.store(), manifest.key, manifest.opened_at),
     )
     frame = to_frame(proposals.patches, sections)
     skipped = [{"finding": s.finding_id, "setting": s.setting, "reason": s.reason} for s in proposals.skipped]

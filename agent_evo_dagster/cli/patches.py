@@ -1,19 +1,16 @@
 """`agent-evo patches`: look at what rounds propose, and decide on it."""
 
-import unicodedata
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.syntax import Syntax
-from rich.table import Table
-from rich.text import Text
 
+from agent_evo_dagster.cli.patch_views import patch_table, print_patch
 from agent_evo_dagster.cli.project import current_settings
+from agent_evo_dagster.cli.telling import plain
 from agent_evo_dagster.patches.approvals import DecisionRequest
-from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.conflicts import conflicts
 from agent_evo_dagster.patches.decisions import command, ledger_of
 from agent_evo_dagster.patches.ledger import ENDED, Ledger
@@ -21,11 +18,14 @@ from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
 from agent_evo_dagster.patches.review import Review, find_review, reviews
 from agent_evo_dagster.rounds.adoption import changed_sections
 from agent_evo_dagster.rounds.deciding import Decided, Desk, desk_of, expiry_of
+from agent_evo_dagster.rounds.making import merge, rebase
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.warehouse import Warehouse
 
 app = typer.Typer(
-    name="patches", help="List, show, approve, reject and withdraw what rounds propose.", no_args_is_help=True
+    name="patches",
+    help="List, show, merge, approve, reject and withdraw what rounds propose.",
+    no_args_is_help=True,
 )
 
 _Id = Annotated[str, typer.Argument(metavar="ID", help="The patch, by its id or the beginning of it.")]
@@ -45,16 +45,16 @@ def list_patches() -> None:
     if not found:
         typer.echo("No round has proposed a patch yet. Run one: agent-evo rounds run")
         return
-    Console().print(_table(found))
+    Console().print(patch_table(found))
     for conflict in conflicts(found):
-        Console(soft_wrap=True).print(_plain(f"conflict: {conflict.line()}"))
+        Console(soft_wrap=True).print(plain(f"conflict: {conflict.line()}"))
     _tell_torn(ledger)
 
 
 @app.command()
 def show(patch_id: _Id) -> None:
     """Show one patch: its diff, the evidence, the decision, and how to decide."""
-    _show(Console(), _find(patch_id))
+    print_patch(Console(), _find(patch_id), _ledger())
 
 
 @app.command()
@@ -67,7 +67,8 @@ def approve(patch_ids: _Ids, by: _By, reason: _Reason, override: _Override = Fal
             typer.echo(f"Another person must approve {review.patch.id}, too.")
         elif review.patch.id in changed:
             typer.echo(
-                f"It cannot be adopted: {changed[review.patch.id]}. Restore the section, or take it back: "
+                f"It cannot be adopted: {changed[review.patch.id]}. Bring it onto the section as it is: "
+                f"agent-evo patches rebase {review.patch.id} --by NAME; or take it back: "
                 f"{command('withdraw', review.patch.id)}",
                 err=True,
             )
@@ -89,6 +90,18 @@ def withdraw(patch_ids: _Ids, by: _By, reason: _Reason) -> None:
     _decide("withdraw", patch_ids, by, reason)
 
 
+@app.command("merge")
+def merge_patches(first: _Id, second: _Id, by: _By) -> None:
+    """Have one patch made of two that wait and whose lines do not touch; the next round judges it."""
+    _tell_made(merge(_desk(), first, second, by=by, at=datetime.now(UTC)))
+
+
+@app.command("rebase")
+def rebase_patch(patch_id: _Id, by: _By) -> None:
+    """Have a patch made again for its section, which has changed since; the next round judges it."""
+    _tell_made(rebase(_desk(), patch_id, by=by, at=datetime.now(UTC)))
+
+
 @app.command()
 def sync() -> None:
     """Carry out the decisions in approvals/*.yaml of the bank, and end the wait of what waited too long."""
@@ -100,7 +113,7 @@ def sync() -> None:
     if not synced.records and not synced.expired:
         typer.echo("Nothing new to decide.")
     for name, problem in synced.problems.items():
-        Console(stderr=True, soft_wrap=True).print(_plain(f"{name}: {problem}"))
+        Console(stderr=True, soft_wrap=True).print(plain(f"{name}: {problem}"))
     raise typer.Exit(1 if synced.problems else 0)
 
 
@@ -120,14 +133,18 @@ def _decide(
     return [(by_id[record.patch_id], record) for record in records]
 
 
+def _tell_made(review: Review) -> None:
+    """Show what was made, and what comes next."""
+    typer.echo(f"{review.patch.id} is made of {' and '.join(review.patch.supersedes)}. It is not judged yet.")
+    print_patch(Console(), review, _ledger())
+    if not review.taken_up:
+        typer.echo("\nThe next round judges it: agent-evo rounds run")
+
+
 def _tell_waiting(keys: Iterable[str]) -> None:
     """What of the same rounds still waits: a set may be approved in part."""
     rounds = set(keys)
-    waiting = [
-        review.patch.id
-        for review in _desk().reviews()
-        if review.open and review.decision is None and review.round in rounds
-    ]
+    waiting = [review.patch.id for review in _desk().reviews() if review.waits and review.round in rounds]
     if waiting:
         typer.echo(f"Still waiting in the same round: {', '.join(waiting)}")
 
@@ -163,64 +180,3 @@ def _tell_torn(ledger: Ledger) -> None:
             f"the next decision moves them to {ledger.path.with_suffix('.torn').name}.",
             err=True,
         )
-
-
-def _table(found: list[Review]) -> Table:
-    table = Table()
-    table.add_column("patch", no_wrap=True, min_width=18)  # an id is typed again: it is never cut
-    for name in ("round", "skill", "change", "gate", "status", "by"):
-        table.add_column(name, overflow="fold")
-    for review in found:
-        evidence, decision = review.evidence, review.decision
-        table.add_row(
-            review.patch.id,
-            review.round,
-            _plain(f"{review.patch.skill}#{review.patch.target_section}"),
-            _plain(_change(review)),
-            evidence.verdict.value if evidence else "not judged",
-            review.status.value,
-            _plain(decision.by if decision else ""),
-        )
-    return table
-
-
-def _change(review: Review) -> str:
-    return review.patch.description if review.settings == "{}" else review.patch.description.split(". ")[0]
-
-
-def _show(console: Console, review: Review) -> None:
-    patch, evidence, decision = review.patch, review.evidence, review.decision
-    console.print(
-        Text(f"{patch.id}  {patch.skill}#{patch.target_section}  {review.round}  {review.status.value}")
-    )
-    console.print(_plain(patch.description))
-    console.print(Text(f"findings: {', '.join(patch.findings) or 'none'}\n"))
-    # Wrapped: who approves a line must have seen its end.
-    console.print(Syntax(_plain(review.diff).plain, "diff", background_color="default", word_wrap=True))
-    if evidence is None:
-        console.print(Text("gate: not judged"))
-    else:
-        console.print(_plain(f"gate: {evidence.verdict.value} ({evidence.judge}): {evidence.reason}"))
-    for name in _ledger().approvers(patch.id, diff_hash(patch)) if decision is None else ():
-        console.print(_plain(f"approved by {name}; another person must, too"))
-    if decision is None:
-        console.print(
-            Text(f"\nDecide with:\n  {command('approve', patch.id)}\n  {command('reject', patch.id)}")
-        )
-        return
-    against = ", against the gate" if decision.override else ""
-    when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
-    console.print(
-        _plain(f"decision: {decision.decision} by {decision.by}, {when}{against}: {decision.reason}")
-    )
-
-
-def _plain(text: str) -> Text:
-    """`text` as it is, with what would drive the terminal made visible, and no markup."""
-    shown = (
-        character
-        if character in "\n\t" or unicodedata.category(character)[0] != "C"
-        else f"\\x{ord(character):02x}"
-        for character in text
-    )
-    return Text("".join(shown))

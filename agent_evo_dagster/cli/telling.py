@@ -1,9 +1,11 @@
-"""Errors of the library as messages on standard error, for every command that a person types."""
+"""What people are told on a terminal: errors of the library, and text of strangers that drives nothing."""
 
 import sys
+import unicodedata
 from collections.abc import Callable
 
 from rich.console import Console
+from rich.text import Text
 
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.patches.hidden import visible
@@ -22,3 +24,14 @@ def told_to_people(name: str, app: Callable[[], object]) -> None:
     told = visible(f"{name}: {message}")  # names and values of files stand in it: none drives a terminal
     Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
     sys.exit(1)
+
+
+def plain(text: str) -> Text:
+    """`text` as it is, with what would drive the terminal made visible, and no markup."""
+    shown = (
+        character
+        if character in "\n\t" or unicodedata.category(character)[0] != "C"
+        else f"\\x{ord(character):02x}"
+        for character in text
+    )
+    return Text("".join(shown))

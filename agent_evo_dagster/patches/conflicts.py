@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from agent_evo_dagster.patches.change import patched_text
-from agent_evo_dagster.patches.merging import merged
+from agent_evo_dagster.errors import MergeConflictError, PatchError
+from agent_evo_dagster.patches.combining import Side, merged_patch
 from agent_evo_dagster.patches.review import Review
 
 
@@ -44,12 +44,30 @@ def _why(one: Review, other: Review) -> str | None:
         f"both edit {one.patch.target_section} of {one.patch.skill}; the one adopted first changes what the "
         "other was made against"
     )
+    for stands, source in ((one, other), (other, one)):
+        if source.patch.id in stands.patch.supersedes:
+            return f"{place}; {stands.patch.id} was made of {source.patch.id}, and ends it once approved"
+    return f"{place}; {_way_out(one, other)}"
+
+
+def _way_out(one: Review, other: Review) -> str:
+    """Whether both can be had, and how."""
+    ids = f"{one.patch.id} {other.patch.id}"
+    waiting = [review.patch.id for review in (one, other) if review.waits]
+    if len(waiting) == 1:
+        return f"then bring the other onto that: agent-evo patches rebase {waiting[0]} --by NAME"
     if one.base != other.base:
-        return f"{place}; they were made against different texts of it"
-    whole = merged(one.base, patched_text(one.base, one.patch), patched_text(other.base, other.patch))
-    if whole is None:
-        return f"{place}; their lines touch, so a person must say which holds"
-    return f"{place}; their lines do not touch: propose the other anew after the first, and it fits"
+        return (
+            "they were made against different texts of it. Whether they fit together, this tells: "
+            f"agent-evo patches merge {ids} --by NAME"
+        )
+    try:
+        merged_patch(one.base, Side(one.patch, one.base), Side(other.patch, other.base), at=one.patch.created)
+    except MergeConflictError:
+        return "their lines touch, so a person must say which holds"
+    except PatchError as error:
+        return str(error)
+    return f"their lines do not touch: agent-evo patches merge {ids} --by NAME makes one patch of both"
 
 
 def objections(chosen: Sequence[Review], everything: Sequence[Review]) -> Iterator[str]:

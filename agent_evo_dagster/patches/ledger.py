@@ -19,6 +19,7 @@ from agent_evo_dagster.patches.records import (
     AdoptionRecord,
     ConsentRecord,
     DecisionRecord,
+    MadeRecord,
     Record,
     RollbackRecord,
     payload,
@@ -29,7 +30,7 @@ ENDED: Final = {"reject": "rejected", "withdraw": "withdrawn", "expire": "expire
 Verdicts: TypeAlias = dict[str, DecisionRecord]  # patch id -> its decision
 
 POLICY = "policy:"  # prefix of deciders that are no persons
-_R = TypeVar("_R", DecisionRecord, ConsentRecord, AdoptionRecord)
+_R = TypeVar("_R", DecisionRecord, ConsentRecord, MadeRecord, AdoptionRecord)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,10 @@ class Ledger:
             DecisionError: the patch was decided otherwise, or the decision was on other bytes.
         """
         with writing(self.path) as writer:
-            standing = _last_word(self._typed(writer.chain), wanted.patch_id)
-            return _append(writer, wanted) if standing is None else _same_decision(standing, wanted)
+            records = self._typed(writer.chain)
+            standing = _last_word(records, wanted.patch_id)
+            decided = _append(writer, wanted) if standing is None else _same_decision(standing, wanted)
+            return _with_sources_ended(writer, records, decided)
 
     def approve(self, wanted: DecisionRecord, *, people: int) -> DecisionRecord | ConsentRecord:
         """Record the approval of a person where `people` different ones must give theirs.
@@ -114,9 +117,9 @@ class Ledger:
             known = had.get(same_person(wanted.by))
             enough = len({*had, same_person(wanted.by)}) >= people
             if standing is not None and (known is not None or len(had) >= people):
-                return standing
+                return _with_sources_ended(writer, records, standing)
             if standing is None and enough:
-                return _append(writer, wanted)
+                return _with_sources_ended(writer, records, _append(writer, wanted))
             return known or _append(writer, _consent(wanted))
 
     def withdraw(self, wanted: DecisionRecord) -> DecisionRecord:
@@ -141,6 +144,19 @@ class Ledger:
         """Record what ends a patch that nobody decided; whatever stands by then stays, and is given back."""
         with writing(self.path) as writer:
             return _last_word(self._typed(writer.chain), wanted.patch_id) or _append(writer, wanted)
+
+    def made(self, *, before: datetime | None = None) -> tuple[MadeRecord, ...]:
+        """The patches that people had made of others, those made earlier than `before` only."""
+        found = (one for one in self.records() if isinstance(one, MadeRecord))
+        return tuple(one for one in found if before is None or one.at < before)
+
+    def record_made(self, wanted: MadeRecord) -> MadeRecord:
+        """Record a patch that was made of others; made again, it gives back the record that stands."""
+        with writing(self.path) as writer:
+            records = self._typed(writer.chain)
+            same = (one for one in records if isinstance(one, MadeRecord))
+            standing = next((one for one in same if one.patch_id == wanted.patch_id), None)
+            return standing or _append(writer, wanted)
 
     def approvers(self, patch_id: str, diff_hash: str) -> tuple[str, ...]:
         """The different people who approved exactly this patch, as they gave their names; no policy."""
@@ -180,6 +196,29 @@ class Ledger:
 def _append(writer: Writer, record: _R) -> _R:
     entry = writer.append(payload(record))
     return type(record).model_validate(entry)
+
+
+def _with_sources_ended(
+    writer: Writer, records: tuple[Record, ...], decided: DecisionRecord
+) -> DecisionRecord:
+    """`decided`; where it approves what was made of other patches, the wait of those ends with it."""
+    if decided.decision != "approve":
+        return decided
+    made = [one for one in records if isinstance(one, MadeRecord) and one.patch_id == decided.patch_id]
+    for name, digest in (made[0].sources if made else {}).items():
+        if _last_word(records, name) is None:
+            ended = DecisionRecord(
+                at=decided.at,
+                patch_id=name,
+                diff_hash=digest,
+                decision="withdraw",
+                by=decided.by,
+                gate_verdict=None,
+                reason=f"{decided.patch_id} stands for it, and was approved",
+                round=None,
+            )
+            _append(writer, ended)
+    return decided
 
 
 def _was_adopted(records: tuple[Record, ...], patch_id: str) -> bool:

@@ -31,15 +31,16 @@ _SEVERITIES = [Severity.ERROR.value, Severity.WARNING.value, Severity.INFO.value
 _DESCRIPTION = 500  # characters that a patch's description may have
 TOKENS = 1_000  # that the patches of a round may change together: added and taken out
 PROSE = "prose"  # what a finding wants that asks for no setting
+MADE = "made"  # what was skipped: a patch that a person had made of others, by its own id
 _NEVER = "traj"  # skills that optimise skills are no target, whatever a bank says
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A finding that asked for a change that is not proposed."""
+    """A finding that asked for a change that is not proposed, or a patch made of others that is not."""
 
     finding_id: str
-    setting: str  # or PROSE
+    setting: str  # or PROSE, or MADE
     reason: str
 
 
@@ -94,6 +95,29 @@ class _Round:
             return
         found = self._set(draft) if isinstance(draft, SettingDraft) else self._written(draft)
         self._add(found, draft.findings, setting)
+
+    def take_up(self, made: Patch) -> None:
+        """Add a patch that a person had made of others, as this round's, or the reason why not."""
+        reason = self._unfit(made) or self._objection(made)
+        if reason is not None:
+            self.skipped.append(Skipped(made.id, MADE, reason))
+        else:
+            self.patches[made.id] = made.model_copy(
+                update={"source_round": self.key, "created": self.created}
+            )
+
+    def _unfit(self, made: Patch) -> str | None:
+        """Why a patch does not fit the sections as they are, or the limits of one edit."""
+        base = self.sections.get((made.skill, made.target_section))
+        if base is None or made.skill not in self.groups:
+            return f"{made.target_section} of {made.skill} is no section that rounds may optimise"
+        if section_hash(base) != made.base_hash:
+            again = f"agent-evo patches rebase {made.id} --by NAME"
+            return f"{made.target_section} of {made.skill} was changed since it was made: {again}"
+        if settings_change(base, made) is not None:
+            return None
+        place = f"{made.target_section} of {made.skill}"
+        return misfit(base, made.body, made.action, made.description, place)
 
     def _add(self, found: Patch | str, findings: Sequence[str], wanted: str) -> None:
         reason = found if isinstance(found, str) else self._objection(found)
@@ -219,8 +243,11 @@ def propose_patches(
     active: Collection[str] = (),
     protected: Collection[tuple[str, str]] = (),
     drafts: Sequence[Draft] | None = None,
+    made: Sequence[Patch] = (),
 ) -> Proposals:
     """Turn findings into at most `budget` patches, the weightiest first, and edits of settings before advice.
+
+    `made` are patches that people had made of others and that no round has taken up: they come before all.
 
     `drafts` are what an analyst made of the findings, in the order of their weight; they alone are proposed
     then, even where there are none.
@@ -237,6 +264,8 @@ def propose_patches(
         raise PatchError(f"Round {round_key}: `created` is {created} without a time zone. Give it in UTC.")
     decided = ledger.verdicts(before=created)
     work = _Round(sections, groups, round_key, created, decided, active, protected, budget, tokens)
+    for patch in made:
+        work.take_up(patch)
     if drafts is None:
         for wish in _wishes(findings):
             work.consider(wish)
@@ -245,6 +274,22 @@ def propose_patches(
     for draft in drafts or ():
         work.take(draft, findings["finding_id"].to_list())
     return Proposals(tuple(work.patches.values()), tuple(work.skipped))
+
+
+def objection_to(
+    patch: Patch,
+    sections: Sections,
+    groups: Mapping[str, str],
+    *,
+    ledger: Ledger,
+    active: Collection[str],
+    protected: Collection[tuple[str, str]],
+) -> str | None:
+    """Why no round would propose a patch that is made of others; None where one would."""
+    decided = ledger.verdicts()
+    work = _Round(sections, groups, "", patch.created, decided, active, protected, budget=1, tokens=TOKENS)
+    work.take_up(patch)
+    return work.skipped[0].reason if work.skipped else None
 
 
 def to_frame(patches: Sequence[Patch], sections: Sections) -> pl.DataFrame:

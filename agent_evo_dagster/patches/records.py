@@ -5,7 +5,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter
 
 from agent_evo_dagster.patches.chain import Entry
-from agent_evo_dagster.patches.document import idea_of
+from agent_evo_dagster.patches.document import idea_of, parse_patch
 from agent_evo_dagster.patches.types import FinalVerdict, GateVerdict, Patch
 
 
@@ -55,6 +55,28 @@ class ConsentRecord(_Record):
     override: bool = False
 
 
+class MadeRecord(_Record):
+    """A patch that a person had made of others: of two, or of one whose section had changed.
+
+    Nothing is decided by it: the next round takes the patch up and judges it like any other.
+    """
+
+    kind: Literal["made"] = "made"
+    patch_id: str
+    document: str = Field(description="The patch file, whole.")
+    base: str = Field(description="The section's text that it was made against.")
+    sources: dict[str, str] = Field(description="The patches that it was made of, with their diff hashes.")
+    by: str = Field(min_length=1, max_length=200)
+
+    def patch(self) -> Patch:
+        """The patch that was made.
+
+        Raises:
+            PatchError: the document is not one of a patch.
+        """
+        return parse_patch(self.document, origin=f"the record of {self.patch_id}")
+
+
 class AdoptionRecord(_Record):
     """An approved patch that was written to the bank."""
 
@@ -92,7 +114,7 @@ class PackageRecord(_Record):
 
 
 Record: TypeAlias = Annotated[
-    DecisionRecord | ConsentRecord | AdoptionRecord | RollbackRecord | PackageRecord,
+    DecisionRecord | ConsentRecord | MadeRecord | AdoptionRecord | RollbackRecord | PackageRecord,
     Field(discriminator="kind"),
 ]
 

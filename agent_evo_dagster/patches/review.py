@@ -3,16 +3,19 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from agent_evo_dagster.errors import DecisionError
+from agent_evo_dagster.patches.change import settings_change, settings_json, unified_diff
 from agent_evo_dagster.patches.evidence import GateEvidence
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.ledger import Ledger
-from agent_evo_dagster.patches.records import DecisionRecord
+from agent_evo_dagster.patches.records import DecisionRecord, MadeRecord
 from agent_evo_dagster.patches.types import GateVerdict, Patch, PatchStatus
 from agent_evo_dagster.warehouse import Warehouse
 
 _ROUND = re.compile(r"round-([0-9]{1,9})")
+NO_ROUND: Final = "none yet"  # of a patch that people had made of others, until a round takes it up
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,16 @@ class Review:
         )
 
     @property
+    def waits(self) -> bool:
+        """Whether nobody decided on it yet."""
+        return self.open and self.decision is None
+
+    @property
+    def taken_up(self) -> bool:
+        """Whether a round proposes it: only then it can be judged, approved and adopted."""
+        return self.round != NO_ROUND
+
+    @property
     def gate(self) -> GateVerdict | None:
         """What the gate says of it; None where it was not judged."""
         return None if self.evidence is None else self.evidence.verdict
@@ -58,7 +71,7 @@ class Review:
 
 
 def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
-    """Every patch that a round in `store` proposes, in the order of rounds, each once.
+    """Every patch that a round in `store` proposes, in the order of rounds; then what waits for one.
 
     Its evidence is the newest that there is: a later round may have replayed it.
 
@@ -78,7 +91,8 @@ def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
         for patch_id, evidence in _evidence(store, "patch_replay", key).items():
             if patch_id in found and _number(key) > _number(found[patch_id].round):
                 found[patch_id] = replace(found[patch_id], evidence=evidence)
-    return list(found.values())
+    made = (one for one in ledger.made() if one.patch_id not in found)
+    return [*found.values(), *(_made_review(one, verdicts) for one in made)]
 
 
 def find_review(all_reviews: list[Review], patch_id: str) -> Review:
@@ -114,6 +128,22 @@ def _review(
         decision=decision,
         adopted=decision is not None and ledger.adoption(patch.id) is not None,
         rolled_back=decision is not None and ledger.rollback(patch.id) is not None,
+    )
+
+
+def _made_review(record: MadeRecord, verdicts: Mapping[str, DecisionRecord]) -> Review:
+    """A patch that no round has taken up: nothing is known of it but what it says."""
+    patch = record.patch()
+    return Review(
+        round=NO_ROUND,
+        patch=patch,
+        base=record.base,
+        diff=unified_diff(record.base, patch),
+        settings=settings_json(settings_change(record.base, patch)),
+        evidence=None,
+        decision=verdicts.get(patch.id),
+        adopted=False,
+        rolled_back=False,
     )
 
 

@@ -67,6 +67,11 @@ class Desk:
             )
         wanted = [review for word, review in picked if word == "approve"]
         for review in wanted:
+            if not review.taken_up:
+                raise DecisionError(
+                    f"{review.patch.id} is made of {' and '.join(review.patch.supersedes)}, and no round "
+                    f"has judged it yet. The next one does: agent-evo rounds run"
+                )
             # Adoption would refuse it: an approval on record could then not be carried out.
             self.bank.require_target(review.patch.skill, review.patch.id)
         against = list(objections(wanted, everything))
@@ -118,7 +123,7 @@ class Desk:
         return Synced(tuple(new.values()), tuple(self._expired(now, expiry)), problems)
 
     def _expired(self, now: datetime, expiry: timedelta | None) -> Sequence[DecisionRecord]:
-        waiting = [review for review in self.reviews() if review.open and review.decision is None]
+        waiting = [review for review in self.reviews() if review.waits]
         ended = (
             expire(self.ledger, review.patch, gate=review.gate, expiry=expiry, now=now) for review in waiting
         )

@@ -115,17 +115,28 @@ def test_one_of_two_people_compiles_nothing(waiting, monkeypatch):
         assert RAISED in strict.skill(CONFIG).read_text()
 
 
-def test_a_round_whose_approved_patch_can_no_longer_be_adopted_has_a_way_out(waiting):
+def test_an_approved_patch_whose_section_changed_is_made_anew_judged_by_the_next_round_and_decided_again(
+    waiting,
+):
     graph, key, patch = waiting
     base = graph.settings.bank_path / "rllm/rllm-config/base.md"
     base.write_text(base.read_text().replace("max_steps: {default: 10", "max_steps: {default: 12"))
     cli("approve", patch)
     assert "ChangedSectionError" in failures(graph.run(key, "adopt"))["compiled_skills"]
-    cli("withdraw", patch, "Bob")
-    assert graph.run(key, "adopt").success
+    outcome = CliRunner().invoke(app, ["patches", "rebase", patch, "--by", "Bob"])
+    assert f"is made of {patch}. It is not judged yet." in outcome.output
+    assert graph.run(key, "adopt").success  # the old one is withdrawn, and in nobody's way
     assert graph.frame("patch_decisions", key)["decision"].to_list() == ["withdraw"]
     assert '"status":"complete"' in graph.frame("round_status", key)["json"][0].replace(" ", "")
-    assert patch not in graph.bank.active()
+    made, later = graph.ledger.made()[0].patch_id, graph.round().key
+    assert graph.frame("skill_patches", later)["patch_id"].to_list() == [made]
+    assert graph.frame("patch_evaluation", later)["judge"].to_list() == ["probe"]
+    assert graph.frame("patch_decisions", later)["decision"].to_list() == ["wait"]
+    cli("approve", made, "Bob")
+    assert RAISED not in graph.skill(CONFIG).read_text()
+    assert graph.run(later, "adopt").success
+    text = graph.skill(CONFIG).read_text()
+    assert RAISED in text and "max_steps: {default: 12" in text
 
 
 def test_what_is_in_the_skill_is_not_withdrawn(waiting):

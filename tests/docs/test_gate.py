@@ -38,8 +38,14 @@ def test_each_command_runs(line, tmp_path, monkeypatch):
     monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))
     monkeypatch.delenv("AGENT_EVO_BANK", raising=False)
     create_bank(DEFAULT_BANK, tmp_path / "skill_bank")
-    patch = a_round(tmp_path, ledger_of(tmp_path / "skill_bank"), rows=good())
-    words = shlex.split(line.replace("PATCH_ID", patch).replace("NAME", "Ada").replace("TEXT", "seen"))
+    ledger = ledger_of(tmp_path / "skill_bank")
+    patch = a_round(tmp_path, ledger, rows=good())
+    given = {"PATCH_ID": patch, "NAME": "Ada", "TEXT": "seen"}
+    if "OTHER_PATCH_ID" in line:
+        given = {"OTHER_PATCH_ID": a_round(tmp_path, ledger, "round-0002", "max_steps"), **given}
+    for word, value in given.items():
+        line = line.replace(word, value)
+    words = shlex.split(line)
     result = CliRunner().invoke(app, words[1:])
     if "rollback" in words:  # of a patch that is in no skill
         assert isinstance(result.exception, SkillBankError) and patch in str(result.exception)

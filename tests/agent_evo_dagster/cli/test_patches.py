@@ -9,11 +9,11 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.cli.patches import app
-from agent_evo_dagster.errors import DecisionError, SkillBankError
+from agent_evo_dagster.errors import DecisionError, MergeConflictError, SkillBankError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
-from agent_evo_dagster.skills.bank import create_bank
+from agent_evo_dagster.skills.bank import SkillBank, create_bank
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.patches.material import GROUPS, OPENED, SECTIONS, hint, rollouts
 from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
@@ -35,7 +35,17 @@ def ledger(home):
     return ledger_of(home / "skill_bank")
 
 
-def a_round(home, ledger, key="round-0001", setting="learning_rate", *, rows=None, why="flat reward"):
+def a_round(
+    home,
+    ledger,
+    key="round-0001",
+    setting="learning_rate",
+    *,
+    rows=None,
+    why="flat reward",
+    sections=SECTIONS,
+    factor=5.0,
+):
     """Store one proposed patch as a round does, judged by `rows`."""
     finding = {
         "finding_id": "f-1",
@@ -44,10 +54,12 @@ def a_round(home, ledger, key="round-0001", setting="learning_rate", *, rows=Non
         "count": 1,
         "target_skill": "rllm-config",
     }
-    findings = pl.DataFrame([{**finding, "hint": hint(setting, why=why)}], schema=FINDING_SCHEMA)
+    findings = pl.DataFrame(
+        [{**finding, "hint": hint(setting, factor=factor, why=why)}], schema=FINDING_SCHEMA
+    )
     options = {"round_key": key, "created": OPENED, "ledger": ledger}
-    (patch,) = propose_patches(findings, SECTIONS, GROUPS, **options).patches
-    store, frame = Warehouse(home / "warehouse"), to_frame([patch], SECTIONS)
+    (patch,) = propose_patches(findings, sections, GROUPS, **options).patches
+    store, frame = Warehouse(home / "warehouse"), to_frame([patch], sections)
     store.write(["skill_patches"], key, frame)
     if rows is not None:
         store.write(["patch_evaluation"], key, judge_patches(frame, {patch.id: rows}))
@@ -223,6 +235,39 @@ def test_patches_of_one_section_are_a_conflict_and_not_approved_together(home, l
         run("approve", second, "--by", "Ada", "--reason", "that one, too")
     run("withdraw", first, "--by", "Ada", "--reason", "the other one")
     assert f"{second} is approved" in run("approve", second, "--by", "Ada", "--reason", "that one").output
+
+
+def test_two_patches_of_a_section_are_merged_into_one_that_waits_for_a_round(home, ledger):
+    sections = {
+        ("rllm-config", "optimisation"): SkillBank.open(home / "skill_bank").section(
+            "rllm-config", "optimisation"
+        )
+    }
+    first = a_round(home, ledger, rows=good(), sections=sections)
+    second = a_round(home, ledger, "round-0002", "max_steps", rows=good(), sections=sections)
+    told = run("list").output
+    assert f"their lines do not touch: agent-evo patches merge {first} {second} --by NAME" in told
+    output = run("merge", second, first[:8], "--by", "Ada").output
+    made = ledger.made()[0].patch_id
+    assert f"{made} is made of " in output and "The next round judges it: agent-evo rounds run" in output
+    for part in ("+learning_rate: {default: 0.0001", "+max_steps: {default: 50", "gate: not judged"):
+        assert part in output
+    assert "patches approve" not in output and f"patches reject {made}" in output
+    (line,) = [line for line in run("list").output.splitlines() if made in line and "conflict" not in line]
+    assert re.search(r"none yet.*not judged.*proposed", line)
+
+
+def test_a_merge_of_touching_lines_shows_both_and_makes_nothing(home, ledger):
+    sections = {
+        ("rllm-config", "optimisation"): SkillBank.open(home / "skill_bank").section(
+            "rllm-config", "optimisation"
+        )
+    }
+    first = a_round(home, ledger, sections=sections)
+    second = a_round(home, ledger, "round-0002", sections=sections, factor=2.0)
+    with pytest.raises(MergeConflictError, match=r"default: 0\.0001(?s:.*)default: 4\.0e-5"):
+        run("merge", *sorted((first, second)), "--by", "Ada")
+    assert ledger.records() == ()
 
 
 def test_withdraw_takes_an_approval_back_on_record(home, ledger):

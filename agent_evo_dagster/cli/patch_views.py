@@ -1,0 +1,67 @@
+"""Patches on a terminal: all in a table, or one with its diff, evidence and decision. Nothing is decided."""
+
+from rich.console import Console
+from rich.syntax import Syntax
+from rich.table import Table
+from rich.text import Text
+
+from agent_evo_dagster.cli.telling import plain
+from agent_evo_dagster.patches.change import diff_hash
+from agent_evo_dagster.patches.decisions import command
+from agent_evo_dagster.patches.ledger import Ledger
+from agent_evo_dagster.patches.review import Review
+
+
+def patch_table(found: list[Review]) -> Table:
+    """Every patch with the gate's verdict and the decision."""
+    table = Table()
+    table.add_column("patch", no_wrap=True, min_width=18)  # an id is typed again: it is never cut
+    for name in ("round", "skill", "change", "gate", "status", "by"):
+        table.add_column(name, overflow="fold")
+    for review in found:
+        evidence, decision = review.evidence, review.decision
+        table.add_row(
+            review.patch.id,
+            review.round,
+            plain(f"{review.patch.skill}#{review.patch.target_section}"),
+            plain(_change(review)),
+            evidence.verdict.value if evidence else "not judged",
+            review.status.value,
+            plain(decision.by if decision else ""),
+        )
+    return table
+
+
+def _change(review: Review) -> str:
+    return review.patch.description if review.settings == "{}" else review.patch.description.split(". ")[0]
+
+
+def print_patch(console: Console, review: Review, ledger: Ledger) -> None:
+    """Print one patch: its diff, the evidence, the decision, and how to decide."""
+    patch, evidence, decision = review.patch, review.evidence, review.decision
+    console.print(
+        Text(f"{patch.id}  {patch.skill}#{patch.target_section}  {review.round}  {review.status.value}")
+    )
+    console.print(plain(patch.description))
+    console.print(Text(f"findings: {', '.join(patch.findings) or 'none'}"))
+    if patch.supersedes:
+        console.print(Text(f"made of: {', '.join(patch.supersedes)}"))
+    console.print()
+    # Wrapped: who approves a line must have seen its end.
+    console.print(Syntax(plain(review.diff).plain, "diff", background_color="default", word_wrap=True))
+    if evidence is None:
+        console.print(Text("gate: not judged"))
+    else:
+        console.print(plain(f"gate: {evidence.verdict.value} ({evidence.judge}): {evidence.reason}"))
+    for name in ledger.approvers(patch.id, diff_hash(patch)) if decision is None else ():
+        console.print(plain(f"approved by {name}; another person must, too"))
+    if decision is None:
+        words = ("approve", "reject") if review.taken_up else ("reject",)
+        lines = "".join(f"\n  {command(word, patch.id)}" for word in words)
+        console.print(Text(f"\nDecide with:{lines}"))
+        return
+    against = ", against the gate" if decision.override else ""
+    when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
+    console.print(
+        plain(f"decision: {decision.decision} by {decision.by}, {when}{against}: {decision.reason}")
+    )
