@@ -1,5 +1,6 @@
 """The checkout that a command works on, and the Dagster process that it starts there. No command."""
 
+import contextlib
 import importlib.util
 import os
 import subprocess
@@ -7,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from agent_evo_dagster.cli.live import Screen, live_bar
 from agent_evo_dagster.errors import MissingExtraError, SettingsError
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.settings import HOME, Settings, read_settings
@@ -59,7 +61,7 @@ def dagster_environment(root: Path, settings: Settings) -> Mapping[str, str]:
 def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
     """Register a round in Dagster, and run a job on it if one is named, in another process; its exit code.
 
-    That process ends when this one does, however this one ends.
+    That process ends when this one does, however this one ends. A terminal sees how far its jobs are.
 
     Raises:
         MissingExtraError: Dagster is not installed.
@@ -73,9 +75,15 @@ def launch(root: Path, settings: Settings, key: str, *job: str) -> int:
     read_end, write_end = os.pipe()
     try:
         environment = {**dagster_environment(root, settings), PARENT_FD: str(read_end)}
-        return subprocess.run(
-            command, cwd=root, env=environment, pass_fds=(read_end,), check=False
-        ).returncode
+        with live_bar(settings, key) if job else contextlib.nullcontext(Screen()) as screen:
+            return subprocess.run(
+                command,
+                cwd=root,
+                env={**environment, **screen.environment},
+                stderr=screen.stderr,
+                pass_fds=(read_end,),
+                check=False,
+            ).returncode
     finally:
         os.close(read_end)
         os.close(write_end)

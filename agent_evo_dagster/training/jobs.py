@@ -72,7 +72,9 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     policy = load_trainable(request.init_checkpoint, request.config)
     states = States(request.run_dir, identity(request, policy.sha256))
     start = states.newest()
-    reporter.phase(f"train (goes on after step {start.step})" if start else "train")
+    done = start.step if start else 0
+    phase = f"train (goes on after step {done})" if start else "train"
+    reporter.phase(phase, done=done, steps=request.config.max_steps)
     with training_engine(request, policy, reporter.tick) as engine:
         environment = environment_for(request.config, engine, reporter.tick)
         _record(environment.inputs, request.run_dir)
@@ -92,7 +94,7 @@ def _record(inputs: Mapping[str, object], run_dir: Path) -> None:
 
 
 def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
-    reporter.phase(f"train with {request.config.backend}")
+    reporter.phase(f"train with {request.config.backend}", done=0, steps=request.config.max_steps)
     trained = train_elsewhere(request, request.run_dir, reporter)
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = sha256_tree(trained.checkpoint)
@@ -123,7 +125,7 @@ def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, repor
     frames = []
     for seed in probe.seeds:
         for name, config in (("baseline", request.config), ("candidate", probe.candidate)):
-            reporter.phase(f"probe {name} seed {seed}")
+            reporter.phase(f"probe {name} seed {seed}", done=0, steps=probe.steps)
             arm = config.model_copy(update={"seed": seed, "max_steps": probe.steps})
             frames.append(_arm(request.model_copy(update={"config": arm}), spec, name, reporter))
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)

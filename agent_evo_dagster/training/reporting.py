@@ -1,6 +1,7 @@
 """What a worker says while it runs: heartbeat, step metrics, and Pipes messages where Dagster listens."""
 
 import json
+import re
 import sys
 import threading
 import time
@@ -12,9 +13,13 @@ from typing import Any, Protocol
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE
 from agent_evo_dagster.training.metrics import METRICS_FILE, TIMINGS_FILE, Values, append_line
+from agent_evo_dagster.training.pace import Pace, told
 
 BEAT_SECONDS = 1.0
 MESSAGE_SECONDS = 10.0
+# A variable of a process whose lines go to a screen that has the steps already, as a bar.
+STEPS_ARE_SHOWN = "AGENT_EVO_STEPS_ARE_SHOWN"
+_STEP_LINE = re.compile(r"[^:]{1,80}: step \d+(?: of \d+)?: ")
 
 
 class Monitor(Protocol):
@@ -98,6 +103,8 @@ class RunReporter:
         self._pipes = pipes
         self._phase = "start"
         self._step = 0
+        self._steps: int | None = None
+        self._pace = Pace()
         self._told = time.monotonic()
         self._heart = Heart(run_dir / HEARTBEAT_FILE)
 
@@ -110,10 +117,12 @@ class RunReporter:
         finally:
             self._heart.stop()
 
-    def phase(self, name: str) -> None:
-        """A new part of the job begins."""
-        self._phase, self._step = name, 0
-        self._heart.progress(name, 0)
+    def phase(self, name: str, *, done: int | None = None, steps: int | None = None) -> None:
+        """A new part of the job begins: one with `steps`, some of them `done` already, or one after them."""
+        self._phase, self._steps, self._pace = name, steps, Pace()
+        self._step = self._step if done is None else done
+        self._pace.see(self._step, time.monotonic())
+        self._heart.progress(name, self._step)
         self._heart.flush()
         self._say(f"phase: {name}", {"type": "phase", "phase": name})
 
@@ -134,7 +143,15 @@ class RunReporter:
         self._step = step
         self._heart.progress(self._phase, step)
         message = {"type": "step", "phase": self._phase, "step": step, "metrics": dict(metrics)}
-        self._say(f"{self._phase}: step {step}: {_headline(metrics)}", message)
+        self._say(self._step_line(step, metrics), message)
+
+    def _step_line(self, step: int, metrics: Values) -> str:
+        now = time.monotonic()
+        self._pace.see(step, now)
+        of = f" of {self._steps}" if self._steps else ""
+        return f"{self._phase}: step {step}{of}: " + ", ".join(
+            [*_headline(metrics), *told(self._pace, self._steps, now)]
+        )
 
     def _say(self, line: str, message: Mapping[str, Any]) -> None:
         print(line, file=sys.stderr, flush=True)
@@ -164,6 +181,11 @@ class Unfiled:
         self._reporter.tell_step(step, metrics)
 
 
-def _headline(metrics: Values) -> str:
+def tells_step(line: str) -> bool:
+    """Whether a line of a worker's log tells a step, and no more: a reader may leave out some of them."""
+    return _STEP_LINE.match(line) is not None
+
+
+def _headline(metrics: Values) -> list[str]:
     shown = ("reward", "rollout/accuracy", "loss", "entropy", "grad_norm", "learning_rate")
-    return ", ".join(f"{name} {value:.4g}" for name in shown if (value := metrics.get(name)) is not None)
+    return [f"{name} {value:.4g}" for name in shown if (value := metrics.get(name)) is not None]

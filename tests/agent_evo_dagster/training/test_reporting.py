@@ -6,7 +6,7 @@ import pytest
 
 from agent_evo_dagster.training import reporting
 from agent_evo_dagster.training.heartbeat import read_heartbeat
-from agent_evo_dagster.training.reporting import RunReporter, Unfiled
+from agent_evo_dagster.training.reporting import RunReporter, Unfiled, tells_step
 
 
 class FakePipes:
@@ -54,6 +54,21 @@ def test_a_step_of_a_part_is_told_and_not_filed(tmp_path, pipes):
         Unfiled(reporter).step(2, {"reward": 0.5}, {})
     assert not (tmp_path / "metrics.jsonl").exists()
     assert pipes.messages[-1]["phase"] == "probe baseline seed 0"
+
+
+def test_a_line_of_a_step_tells_how_many_there_are_how_fast_and_when_they_are_done(tmp_path, pipes, caplog):
+    caplog.set_level(logging.INFO)
+    with RunReporter(tmp_path, pipes).beating() as reporter:
+        reporter.phase("train (goes on after step 4)", done=4, steps=1000)
+        reporter.step(5, {"reward": 0.5}, {})
+        reporter.phase("save")
+        beat = read_heartbeat(tmp_path)
+    (line,) = [record.getMessage() for record in caplog.records if tells_step(record.getMessage())]
+    head, pace, left = line.rsplit(", ", 2)
+    assert head == "train (goes on after step 4): step 5 of 1000: reward 0.5"
+    assert pace.endswith(" s/step") and float(pace.split()[0]) < 1  # not the time of the four before
+    assert left.endswith(" left")
+    assert (beat.phase, beat.step) == ("save", 5)
 
 
 def wait_until(condition):
