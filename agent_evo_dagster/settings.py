@@ -75,6 +75,9 @@ class Settings(BaseSettings):
     judges: Annotated[tuple[JudgeName, ...], NoDecode] = Field(
         (), description="Judges of prose besides replay: any of rollout,llm; commas between. They cost."
     )
+    operator_model: str | None = Field(
+        None, description="Model of the operator claude_code; default: the client's own choice."
+    )
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
     deployment: Path | None = Field(
         None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."
@@ -126,6 +129,11 @@ class Settings(BaseSettings):
     def analyses(self) -> Path:
         """Folder of the answers of analysts, by hash of the question."""
         return self.root / "analyses"
+
+    @property
+    def operators(self) -> Path:
+        """Folder of what operators did, by session."""
+        return self.root / "operators"
 
     @property
     def bank_snapshots(self) -> Path:

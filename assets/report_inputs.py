@@ -86,5 +86,6 @@ def gather(
         settings=frames["training_config"],
         compiled=frames["skill_versions"],
         checkpoints=checkpoints(manifest, run),
+        operator=manifest.operated.line() if manifest.operated else "",
         costs=costs(frames["rollout_trajectories"], frames["policy_evaluation"], frames["patch_evaluation"]),
     )

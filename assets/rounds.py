@@ -6,9 +6,10 @@ import polars as pl
 from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.rounds.lineage import RoundFrames, lineage_edges
 from agent_evo_dagster.rounds.status import RoundStatus, optimization_status, sessions_of, training_status
+from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.compile import compile_all
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, counts, numbers
+from assets.presentation import OWNER, Metadata, counts, numbers
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 
@@ -50,7 +51,12 @@ def round_status(  # one input per thing that it tells
         quarantined=quarantined_lines.height,
         bank_hash=manifest.bank_hash,
         skills=dict(skill_versions.select("name", "sha256").iter_rows()),
-        training=training_status(training_run, training_metrics, policy_evaluation),
+        training=training_status(
+            training_run,
+            training_metrics,
+            policy_evaluation,
+            session_id=manifest.operated.session_id if manifest.operated else None,
+        ),
         optimization=optimization,
     )
     text = status.model_dump_json(indent=2) + "\n"
@@ -61,10 +67,23 @@ def round_status(  # one input per thing that it tells
         metadata={
             **numbers({"accuracy_before": status.training.accuracy_before}),
             **numbers({"accuracy_after": status.training.accuracy_after, "reward": status.training.reward}),
+            **operator_shown(manifest),
             "status": dg.MetadataValue.json(status.model_dump(mode="json")),
             "path": dg.MetadataValue.path(path),
         },
     )
+
+
+def operator_shown(manifest: RoundManifest) -> Metadata:
+    """Who followed the skills, and what it took."""
+    shown: Metadata = {"operator": dg.MetadataValue.text(manifest.operator)}
+    if manifest.operated is None:
+        return shown
+    run = manifest.operated
+    return shown | {
+        "operator_run": dg.MetadataValue.json(run.model_dump(mode="json")),
+        **numbers({"operator_cost_usd": run.cost_usd, "operator_turns": run.turns}),
+    }
 
 
 @dg.asset(

@@ -54,6 +54,7 @@ class ReportInputs:
     compiled: pl.DataFrame  # name, sha256 of each skill
     checkpoints: Mapping[str, str]  # name -> SHA-256
     costs: Mapping[str, float]  # "wall_seconds", "cpu_seconds", "peak_memory_bytes", "tokens", ...
+    operator: str = ""  # what an agent did that followed the skills, in one line; empty: none did
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,12 @@ def _training_trend(inputs: ReportInputs) -> pl.DataFrame:
 
 
 def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
+    operator = (("Skills followed by", inputs.operator),) if inputs.operator else ()
     return (
         ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
         ("Seed", str(inputs.seed)),
         ("Asked for", inputs.request or "nothing beyond the skills"),
+        *operator,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from agent_evo_dagster.analysts.budget import Meter, Names
 from agent_evo_dagster.analysts.client import Result, find_client, read_result, run_client
+from agent_evo_dagster.analysts.client_environment import whole
 from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.types import Prompt, Reply
 from agent_evo_dagster.errors import AnalystBudgetError, AnalystError, ClientError
@@ -44,7 +45,7 @@ class ClaudeCodeModel:
                 prompt=_spoken(prompt),
                 folder=Path(folder),
                 seconds=seconds,
-                env={"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(meter.budget.output_tokens)},
+                env={**whole(), "CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(meter.budget.output_tokens)},
             )
         try:
             result = read_result(ended)

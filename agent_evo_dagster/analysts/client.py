@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,8 @@ from typing import IO, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent_evo_dagster.analysts import leash
+from agent_evo_dagster.analysts.client_environment import QUIET, whole
 from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.patches.hidden import visible
 
@@ -24,13 +27,7 @@ PROGRAM = "claude"
 MAX_OUTPUT = 8 * 1024 * 1024  # bytes
 GRACE_SECONDS = 5.0
 _SHOWN = 600
-# Set by a client for what it starts: a client that is itself started by one takes itself for a part of it.
-_OF_A_CLIENT = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT")
-_QUIET = {
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "DISABLE_AUTOUPDATER": "1",
-    "DISABLE_TELEMETRY": "1",
-}
+_VERSION_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,35 +90,62 @@ def find_client() -> Path:
 
 
 def run_client(
-    arguments: Sequence[str], *, prompt: str, folder: Path, seconds: float, env: Mapping[str, str] = {}
+    arguments: Sequence[str],
+    *,
+    prompt: str,
+    folder: Path,
+    seconds: float,
+    env: Mapping[str, str] | None = None,
 ) -> Ended:
     """Run the client in `folder` with `prompt` on its stdin, for at most `seconds`; its group is gone then.
+
+    It also goes where this process is killed. `env` is its environment, in place of this process's own.
 
     Raises:
         ClientError: it cannot be started.
     """
     command = [str(find_client()), *arguments]
-    inherited = {name: value for name, value in os.environ.items() if name not in _OF_A_CLIENT}
     with contextlib.ExitStack() as stack:
         given, output, said = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(prompt.encode())
         given.seek(0)
+        leashed, held = os.pipe()
+        stack.callback(os.close, held)
         began = time.monotonic()
         try:
             process = subprocess.Popen(
-                command, stdin=given, stdout=output, stderr=said, cwd=folder, start_new_session=True,
-                env={**inherited, **_QUIET, **env},
+                [sys.executable, "-I", "-S", leash.__file__, str(leashed), *command],
+                stdin=given, stdout=output, stderr=said, cwd=folder, start_new_session=True,
+                pass_fds=(leashed,), env={**(whole() if env is None else env), **QUIET},
             )  # fmt: skip
-        except OSError as error:
-            raise ClientError(
-                f"{command[0]} cannot be started ({error.strerror}). Install it again."
-            ) from error
+        finally:
+            os.close(leashed)
         try:
             timed_out = _await(process, seconds)
         finally:
             _end(process)
         taken = time.monotonic() - began
-        return Ended(process.returncode, _read(output), _shown(said), taken, timed_out)
+        ended = Ended(process.returncode, _read(output), _shown(said), taken, timed_out)
+    if ended.exit_code == leash.NOT_STARTED and not ended.output:
+        raise ClientError(f"{ended.said} Install it again.")
+    return ended
+
+
+def client_version() -> str:
+    """What the client calls itself, such as `2.1.197 (Claude Code)`.
+
+    Raises:
+        ClientError: there is none, or it does not say.
+    """
+    with tempfile.TemporaryDirectory(prefix="agent-evo-client-") as folder:
+        ended = run_client(["--version"], prompt="", folder=Path(folder), seconds=_VERSION_SECONDS)
+    version = visible(ended.output.decode(errors="replace").strip())[:60]
+    if ended.exit_code or not version:
+        raise ClientError(
+            f"{find_client()} --version ended with {ended.exit_code} and said "
+            f"{ended.said or version or 'nothing'}. Install Claude Code again."
+        )
+    return version
 
 
 def read_result(ended: Ended) -> Result:

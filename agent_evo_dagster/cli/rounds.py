@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -9,13 +10,15 @@ from rich.console import Console
 from rich.table import Table
 
 from agent_evo_dagster.cli import comparing, watching
+from agent_evo_dagster.cli.operating import OperatorOption, Spending, chosen_operator, operated
 from agent_evo_dagster.cli.overview import print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.errors import RoundError, SettingsError
+from agent_evo_dagster.operators.protocol import Operator
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.status import sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
-from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.rounds.types import OperatorName, RoundManifest
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.config_sources import resolve_config
@@ -43,17 +46,20 @@ Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any ca
 
 
 @app.command("open")
-def open_(
+def open_(  # noqa: PLR0917 (options of a command are given by name)
     request: Request = "",
     seed: Seed = 0,
     set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
+    operator: OperatorOption = "direct",
+    budget: Spending = None,
 ) -> None:
     """Open the next round: freeze what it reads, and register it in Dagster."""
     root = project_root()
     settings = settings_of(root)
-    manifest = _open(settings, RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty))
+    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
+    manifest = _open(settings, ask, chosen_operator(operator, budget or (), settings))
     code = launch(root, settings, manifest.key)
     Console().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
     raise typer.Exit(code)
@@ -73,14 +79,17 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
     set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
+    operator: OperatorOption = "direct",
+    budget: Spending = None,
 ) -> None:
     """Run a round to its end, or several new ones in a row, and show what they did."""
     ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
-    _refuse_contradictions(key, count, only, ask)
     root = project_root()
     settings = settings_of(root)
+    follower = chosen_operator(operator, budget or (), settings)
+    _refuse_contradictions(key, count, only, ask, operator)
     for _ in range(count):
-        manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask)
+        manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask, follower)
         code = launch(root, settings, manifest.key, JOBS[only])
         if code:
             Console(stderr=True, soft_wrap=True).print(
@@ -128,14 +137,17 @@ def overrides(pairs: Sequence[str]) -> dict[str, float | int | str]:
     return values
 
 
-def _refuse_contradictions(key: str | None, count: int, only: str, ask: RoundRequest) -> None:
+def _refuse_contradictions(
+    key: str | None, count: int, only: str, ask: RoundRequest, operator: OperatorName
+) -> None:
     """What was asked for must be about a new round, or about one that is open."""
     if only not in JOBS:
         raise SettingsError(f"--only {only!r} was asked for; the parts of a round are {', '.join(JOBS)}.")
-    if key and (count > 1 or ask != RoundRequest()):
+    if key and (count > 1 or ask != RoundRequest() or operator != "direct"):
         raise RoundError(
             f"{key} and options of a new round were asked for. The input of {key} is frozen: leave out "
-            "--count, --request, --seed, --set, --include-open-sessions and --allow-empty, or the key."
+            "--count, --request, --seed, --set, --include-open-sessions, --allow-empty and --operator, "
+            "or the key."
         )
     if key is None and only in ("skills", "adopt"):
         raise RoundError(
@@ -153,10 +165,12 @@ def _number(text: str) -> float | int | str:
     return text
 
 
-def _open(settings: Settings, ask: RoundRequest) -> RoundManifest:
+def _open(settings: Settings, ask: RoundRequest, operator: Operator) -> RoundManifest:
     # Asked here, so that what cannot be trained is not frozen into a round.
     resolve_config(skill_settings=[], request=ask.request, overrides=ask.overrides, seed=ask.seed)
-    manifest = open_round(settings, project_root() / "skill_bank", ask)
+    template = project_root() / "skill_bank"
+    run = operated(operator, settings, template, ask)
+    manifest = open_round(settings, template, replace(ask, operated=run))
     if not manifest.slices:
         Console().print(
             f"{manifest.key}: no finished session is new; this round learns from its training alone."

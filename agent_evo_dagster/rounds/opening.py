@@ -13,6 +13,7 @@ from agent_evo_dagster.capture.spool_index import INDEX_FILE
 from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError, RoundError
 from agent_evo_dagster.files import locked
+from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.runs import completed_checkpoint
 from agent_evo_dagster.rounds.store import RoundStore
@@ -35,6 +36,7 @@ class RoundRequest:
     quiet: timedelta = QUIET
     opened_by: Opener = "person"
     config_file: Mapping[str, float | int | str] = field(default_factory=dict)
+    operated: OperatorRun | None = None  # what an agent did for this round before it is opened
 
 
 def ensure_bank(settings: Settings, template: Path) -> SkillBank:
@@ -109,6 +111,8 @@ def open_round(
             request=ask.request,
             overrides=dict(ask.overrides),
             config_file=dict(ask.config_file),
+            operator="direct" if ask.operated is None else "claude_code",
+            operated=ask.operated,
             policy=settings.policy,
             include_open_sessions=ask.include_open_sessions,
             opened_by=ask.opened_by,

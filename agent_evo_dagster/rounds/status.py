@@ -70,12 +70,15 @@ def last_reward(metrics: pl.DataFrame) -> float | None:
     return None if rows.is_empty() else rows["value"][-1]
 
 
-def training_status(run: pl.DataFrame, metrics: pl.DataFrame, evaluation: pl.DataFrame) -> TrainingStatus:
-    """The training half of the status, from the frames of the round."""
+def training_status(
+    run: pl.DataFrame, metrics: pl.DataFrame, evaluation: pl.DataFrame, *, session_id: str | None = None
+) -> TrainingStatus:
+    """The training half of the status, from the frames of the round, and the session of its operator."""
     row = run.row(0, named=True)
     return TrainingStatus(
         run_id=row["run_id"],
         run_ids=(row["run_id"],),
+        session_id=session_id,
         success=row["checkpoint_sha256"] is not None,
         reward=last_reward(metrics),
         steps=row["steps"],

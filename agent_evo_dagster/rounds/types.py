@@ -5,9 +5,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.settings import ApprovalPolicy
 
 Opener = Literal["person", "sensor", "schedule"]
+OperatorName = Literal["direct", "claude_code"]
 
 
 class SliceRecord(BaseModel):
@@ -44,7 +46,8 @@ class RoundManifest(BaseModel):
     request: str = Field(description="What was asked for, in plain language; may be empty.")
     overrides: dict[str, float | int | str] = Field(description="Training settings given by flags.")
     config_file: dict[str, float | int | str] = Field({}, description="Training settings given by a file.")
-    operator: Literal["direct"] = "direct"
+    operator: OperatorName = "direct"
+    operated: OperatorRun | None = Field(None, description="What the operator did; null for direct.")
     policy: ApprovalPolicy
     include_open_sessions: bool
     opened_by: Opener = Field("person", description="A sensor and a schedule run what they opened.")

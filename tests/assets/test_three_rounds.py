@@ -3,14 +3,28 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import dagster as dg
 import pytest
 
+from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
+from agent_evo_dagster.rounds.opening import RoundRequest
 from agent_evo_dagster.rounds.types import RoundManifest
 from tests.assets.fake_trainer import FakeTrainer
 from tests.assets.graph import Graph, bytes_of, fake_graph
 
 CAUTIOUS, RAISED = "2e-05", "0.0001"
+OPERATED = OperatorRun(
+    session_id="5e55",
+    client="2.1.0 (Claude Code)",
+    models=("m",),
+    outcome="success",
+    exit_code=0,
+    turns=7,
+    cost_usd=0.25,
+    tokens=60,
+    seconds=3.5,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +42,22 @@ class Loop:
 @pytest.fixture(scope="module")
 def loop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Loop]:
     with fake_graph(tmp_path_factory.mktemp("loop") / "home") as graph:
-        yield Loop(graph, [graph.round() for _ in range(3)])
+        asks = [None, None, RoundRequest(operated=OPERATED)]
+        yield Loop(graph, [graph.round(ask) for ask in asks])
+
+
+def test_what_an_operator_did_and_took_is_in_status_metadata_and_report(loop):
+    key, instance = loop.keys[2], loop.graph.instance
+    assert loop.graph.warehouse.read(["round_status"], key)["json"].str.contains('"session_id": "5e55"').all()
+    (made,) = instance.fetch_materializations(
+        dg.AssetRecordsFilter(dg.AssetKey("round_status"), asset_partitions=[key]), limit=1
+    ).records
+    shown = made.asset_materialization.metadata
+    assert shown["operator_run"].value == OPERATED.model_dump(mode="json")
+    assert (shown["operator"].value, shown["operator_cost_usd"].value) == ("claude_code", 0.25)
+    reports = [loop.graph.frame("analysis_report", key)["markdown"][0] for key in loop.keys]
+    assert ["session 5e55" in report for report in reports] == [False, False, True]
+    assert "exit code 0, 7 turns, 0.2500 USD" in reports[2]
 
 
 def test_a_slow_run_leads_to_an_accepted_patch(loop):

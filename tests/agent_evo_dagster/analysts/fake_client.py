@@ -10,6 +10,10 @@ from typing import Any
 PROGRAM = """#!{python}
 import json, os, pathlib, subprocess, sys, time
 
+if sys.argv[1:] == ["--version"]:
+    print("2.1.0 (Claude Code)")
+    sys.exit()
+
 VALUED = {{"--output-format", "--tools", "--setting-sources", "--permission-mode", "--max-turns",
     "--system-prompt", "--append-system-prompt", "--json-schema", "--max-budget-usd", "--model",
     "--session-id", "--settings", "--allowedTools", "--disallowedTools", "--mcp-config"}}
@@ -27,15 +31,21 @@ while rest:
 here = pathlib.Path({folder!r})
 plan = json.loads((here / "plan.json").read_text())
 seen = {{
+    "pid": os.getpid(),
     "flags": flags, "prompt": sys.stdin.read(), "cwd": os.getcwd(),
     "files": sorted(str(p) for p in pathlib.Path().rglob("*") if p.is_file()),
-    "env": {{k: v for k, v in os.environ.items() if k.startswith(("CLAUDE", "DISABLE", "AGENT"))}},
+    "env": dict(os.environ),
 }}
+config = pathlib.Path(os.environ.get("CLAUDE_CONFIG_DIR") or here / "none")
+seen["config"] = {{p.name: p.read_text() for p in config.glob("*")}}
+if "login" in plan:
+    (config / "new").write_text(plan["login"])
+    (config / "new").replace(config / ".credentials.json")
 with (here / "seen.jsonl").open("a") as log:
     log.write(json.dumps(seen) + "\\n")
 for hook in plan.get("hooks", []):
     event = {{"session_id": flags.get("--session-id"), "cwd": os.getcwd(), **hook}}
-    settings = json.loads(pathlib.Path(".claude/settings.json").read_text())
+    settings = json.loads(pathlib.Path(flags["--settings"]).read_text())
     for group in settings["hooks"][hook["hook_event_name"]]:
         for entry in group["hooks"]:
             subprocess.run(entry["command"], shell=True, input=json.dumps(event).encode(), check=True)

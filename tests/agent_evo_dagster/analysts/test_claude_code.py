@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -97,6 +99,32 @@ def test_a_machine_without_the_client_says_how_to_install_it(ask, monkeypatch, t
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClientError, match="npm install -g @anthropic-ai/claude-code"):
         ask()
+
+
+def test_a_client_ends_when_the_process_that_started_it_is_killed(client):
+    client.plan(result(), sleep=60)
+    code = (
+        "from pathlib import Path; from agent_evo_dagster.analysts.client import run_client; "
+        f"run_client([], prompt='', folder=Path({str(client.folder)!r}), seconds=60)"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", code])
+    while not client.seen:
+        time.sleep(0.02)
+    starter.kill()
+    starter.wait()
+    gone = time.monotonic() + 10
+    while _runs(client.seen[0]["pid"]) and time.monotonic() < gone:
+        time.sleep(0.02)
+    assert not _runs(client.seen[0]["pid"])
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
 def test_a_client_that_cannot_be_started_is_an_error(client, ask):
