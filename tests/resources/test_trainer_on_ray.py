@@ -132,7 +132,7 @@ def test_a_training_on_the_cluster_gives_the_bytes_of_one_here(deployment, clien
     for name in ("metrics.jsonl", "rollouts.parquet"):
         assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
     assert beats[-1].phase == "done"
-    assert "train: step 2: reward" in (tmp_path / "there/worker.log").read_text()
+    assert "train: step 2 of 2: reward" in (tmp_path / "there/worker.log").read_text()
     assert not (tmp_path / "there/launcher.lease").exists()
 
 

@@ -77,7 +77,7 @@ def test_dagster_hears_of_phases_and_steps_while_they_happen(runs):
     assert [(each["step"], each["metrics"]) for each in steps] == [
         (each["step"], each["metrics"]) for each in filed
     ]
-    assert any("train: step 2: reward" in json.dumps(line) for line in lines if line["method"] == "log")
+    assert any("train: step 2 of 2: reward" in json.dumps(line) for line in lines if line["method"] == "log")
 
 
 def test_a_failure_leaves_a_traceback_and_a_code_and_no_result(tmp_path, torch):
