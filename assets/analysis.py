@@ -12,11 +12,11 @@ from agent_evo_dagster.analysis.training import find_in_training
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.capture.usage import usage_by_step
 from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.rounds.reporting import TOLD, report_inputs
 from agent_evo_dagster.training.config_sources import config_from_frame
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
 from assets.presentation import OWNER, Results, check, counts, numbers, picture, table
-from assets.report_inputs import earlier_training, earlier_trend, gather
 from assets.schema import schema_problems
 from resources.detectors import DetectorsResource
 from resources.rounds import RoundsResource
@@ -24,24 +24,6 @@ from resources.skill_bank import SkillBankResource
 from resources.warehouse import WarehouseResource
 
 GROUP = "analysis"
-# The assets that the report tells of.
-TOLD = (
-    "trajectories",
-    "segments",
-    "quarantined_lines",
-    "capture_coverage",
-    "session_findings",
-    "training_findings",
-    "training_config",
-    "training_run",
-    "training_metrics",
-    "rollout_trajectories",
-    "policy_evaluation",
-    "skill_patches",
-    "patch_evaluation",
-    "patch_decisions",
-    "skill_versions",
-)
 SHOWN = ["origin", "kind", "severity", "summary", "count", "target_skill", "confidence"]
 
 
@@ -110,13 +92,15 @@ def training_findings(
 def analysis_report(
     context: dg.AssetExecutionContext,
     rounds: RoundsResource,
+    skill_bank: SkillBankResource,
     warehouse: WarehouseResource,
     **frames: pl.DataFrame,
 ) -> dg.MaterializeResult[pl.DataFrame]:
-    """Write the report of the round."""
+    """Write the report of the round; made again, it tells what became of its patches since."""
     manifest = rounds.manifest(context)
-    earlier = rounds.store(), warehouse.store(), manifest.key
-    inputs = gather(manifest, earlier_trend(*earlier), earlier_training(*earlier), frames)
+    inputs = report_inputs(
+        manifest, frames, store=rounds.store(), warehouse=warehouse.store(), ledger=skill_bank.ledger()
+    )
     report = render_report(inputs)
     folder = rounds.path("reports", manifest.key)
     write_atomic(folder / "report.md", report.markdown.encode())

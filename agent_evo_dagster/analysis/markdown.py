@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from agent_evo_dagster.analysis.display import one_line, visible
 from agent_evo_dagster.analysis.text import excerpt
+from agent_evo_dagster.analysis.views.life import STANDINGS
 from agent_evo_dagster.analysis.views.page import FindingList, FindingView, Page, PatchView, Table
 from agent_evo_dagster.analysis.views.terms import TERMS
 
@@ -28,6 +29,7 @@ def render_markdown(page: Page) -> str:
         "## What was changed, and why",
         *(part for patch in page.patches for part in _patch(patch)),
         *_table(page.ledger),
+        *(part for table in page.later for part in _table(table)),
         "## What was found in training",
         *_findings(page.training_findings),
         "## What was found in sessions",
@@ -109,14 +111,18 @@ def _waiting(patches: Sequence[PatchView]) -> list[str]:
 
 def _patch(patch: PatchView) -> list[str]:
     return [
-        f"### {plain(patch.patch_id)} for {plain(patch.target)}",
+        f"### {plain(patch.patch_id)} for {plain(patch.target)}: {STANDINGS[patch.standing]}",
         plain(patch.description),
         _bullets(
             [
                 *(f"{plain(name)}: {plain(old)} → {plain(new)}" for name, old, new in patch.changes),
-                f"Gate: {plain(patch.gate)}",
-                f"Decision: {plain(patch.decided)}",
-                f"Made from: {plain('; '.join(_reasons(patch)) or 'no finding')}",
+                f"Why: {plain('; '.join(_reasons(patch)) or 'no finding is named')}",
+                f"Judged: {plain(patch.gate)}",
+                *([f"Compared: {plain(patch.compared)}"] if patch.compared else []),
+                *([f"Cost of judging: {plain(patch.cost)}"] if patch.cost else []),
+                f"Decided: {plain(patch.decided)}",
+                *(f"On record: {plain(line)}" for line in patch.history),
+                *(f"{plain(what)}: {code(command)}" for what, command in patch.ways),
             ]
         ),
         fenced(patch.diff, "diff"),

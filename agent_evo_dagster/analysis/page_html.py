@@ -8,13 +8,14 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, select_autoesca
 from markupsafe import Markup
 
 from agent_evo_dagster.analysis.display import visible
+from agent_evo_dagster.analysis.views.life import STANDINGS
 from agent_evo_dagster.analysis.views.page import Page
 from agent_evo_dagster.analysis.views.terms import TERMS
 
 
 def render_html(page: Page) -> str:
     """The whole report. Every text is escaped, and hidden characters are shown as their code points."""
-    return _environment().get_template("report.html.j2").render(page=page, terms=TERMS)
+    return _environment().get_template("report.html.j2").render(page=page, terms=TERMS, standings=STANDINGS)
 
 
 @functools.cache

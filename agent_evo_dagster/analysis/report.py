@@ -20,6 +20,7 @@ from agent_evo_dagster.analysis.views.training import training_by_round, trainin
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError
 
+_POLICIES = {"auto": "the policy auto", "manual": "a person", "two_person": "two people"}
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 
 
@@ -36,6 +37,7 @@ class ReportInputs:
     opened_at: datetime
     request: str
     seed: int
+    policy: str  # who decides: "auto", "manual" or "two_person"
     steps: pl.DataFrame
     segments: pl.DataFrame
     quarantine: pl.DataFrame
@@ -48,6 +50,9 @@ class ReportInputs:
     patches: pl.DataFrame
     patch_evaluation: pl.DataFrame
     patch_decisions: pl.DataFrame
+    replays: pl.DataFrame  # PATCH_EVALUATION_SCHEMA: prose of earlier rounds, judged on this one's sessions
+    rollbacks: pl.DataFrame  # ROLLBACK_SCHEMA: what this round took out because it got worse
+    life: pl.DataFrame  # LIFE_SCHEMA: what became of patches, of this round and of others
     trend: pl.DataFrame  # TREND_SCHEMA of earlier rounds, see views.policy.trend_rows; may be empty
     training_trend: pl.DataFrame  # COMPARISON_SCHEMA of earlier rounds, in their order; may be empty
     settings: pl.DataFrame  # name, value (JSON text), source, origin
@@ -84,7 +89,9 @@ def build_page(inputs: ReportInputs) -> Page:
             f"A report needs a round key of 1 to 120 letters, digits, '_', '.' and '-'; "
             f"got {inputs.round_key!r}. Give the key that `agent-evo rounds list` shows."
         )
-    patches = gate.patch_views(inputs.patches, inputs.patch_evaluation, inputs.patch_decisions)
+    patches = gate.patch_views(
+        inputs.round_key, inputs.patches, inputs.patch_evaluation, inputs.patch_decisions, inputs.life
+    )
     cited = {name for patch in patches for name in patch.findings}
     in_training = finding_list(inputs.training_findings, asset="training_findings", cited=cited)
     in_sessions = finding_list(inputs.session_findings, asset="session_findings", cited=cited)
@@ -94,11 +101,12 @@ def build_page(inputs: ReportInputs) -> Page:
     return Page(
         round_key=inputs.round_key,
         facts=_facts(inputs),
-        verdict=verdict(patches, changes.get(("sampled", "accuracy"))),
+        verdict=verdict(patches, changes.get(("sampled", "accuracy")), gate.taken_out(inputs.rollbacks)),
         cards=_cards(inputs, patches, changes),
         plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
         patches=patches,
         ledger=gate.gate_ledger(inputs.patch_evaluation),
+        later=(gate.replay_table(inputs.replays), gate.rollback_table(inputs.rollbacks)),
         training_findings=in_training,
         session_findings=with_places(in_sessions, evidence.places),
         excerpts=evidence.excerpts,
@@ -134,6 +142,7 @@ def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
     return (
         ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
         ("Seed", str(inputs.seed)),
+        ("Who decides", _POLICIES.get(inputs.policy, inputs.policy)),
         ("Asked for", inputs.request or "nothing beyond the skills"),
         *operator,
     )

@@ -60,12 +60,15 @@ def test_the_screen_of_a_round_tells_of_a_patch_that_was_taken_out_since(waiting
     graph, key, patch = waiting
     decide("approve", patch)
     assert graph.run(key, "adopt").success
-    show = ["rounds", "show", key]
+    show, report = ["rounds", "show", key], ["report", key]
     assert "taken out" not in CliRunner().invoke(app, show).output
+    assert CliRunner().invoke(app, report).output.endswith(f"{patch}: in the skill\n")
     undo = ["skills", "rollback", patch, "--by", "Grace", "--reason", "too fast"]
     assert CliRunner().invoke(app, undo).exit_code == 0
     shown = CliRunner().invoke(app, show).output
     assert "taken out of the skill by Grace" in shown and "too fast" in shown
+    told = CliRunner().invoke(app, report).output
+    assert f"{patch}: taken out again; " in told and "taken out of the skill by Grace: too fast" in told
 
 
 def test_a_round_that_moves_on_after_it_was_frozen_completes_beside_the_frozen_package(waiting):

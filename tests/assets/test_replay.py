@@ -58,6 +58,16 @@ def test_the_next_round_replays_it_on_its_own_sessions_and_a_person_still_decide
     assert patch not in graph.ledger.verdicts()
 
 
+def test_both_reports_tell_of_the_replay_that_of_the_first_round_once_made_again(rounds):
+    graph, patch = rounds
+    later = (graph.settings.reports / "round-0002" / "report.md").read_text()
+    (line,) = [line for line in later.splitlines() if line.startswith(f"| {patch} | replay | 1 |")]
+    assert "needs_person" in line
+    assert graph.run("round-0001", select=["analysis_report"]).success
+    told = (graph.settings.reports / "round-0001" / "report.md").read_text()
+    assert "replayed on later sessions in round-0002: needs_person" in told
+
+
 def test_a_reviewer_sees_the_newest_evidence(rounds):
     graph, patch = rounds
     review = find_review(reviews(graph.warehouse, graph.ledger), patch)

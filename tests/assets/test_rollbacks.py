@@ -52,6 +52,17 @@ def test_the_first_round_and_one_that_got_better_take_nothing_out(regressed):
     assert regressed.frame("skill_rollbacks", "round-0001").is_empty()
 
 
+def test_the_report_says_what_was_taken_out_and_that_of_the_round_before_does_once_made_again(regressed):
+    told = (regressed.settings.reports / "round-0002" / "report.md").read_text()
+    assert told.splitlines()[0].endswith("1 patch taken out of rllm-config again.")
+    before = regressed.settings.reports / "round-0001" / "report.md"
+    assert "taken out" not in before.read_text().splitlines()[0]
+    assert regressed.run("round-0001", select=["analysis_report"]).success
+    assert "1 patch to rllm-config taken out again since." in before.read_text().splitlines()[0]
+    assert "by policy:regression: round-0002 got worse with it" in before.read_text()
+    assert "agent-evo skills versions rllm-config" in before.read_text()
+
+
 def test_made_again_the_round_takes_nothing_out_a_second_time(regressed):
     before = regressed.frame("skill_rollbacks", "round-0002")
     records = regressed.ledger.records()

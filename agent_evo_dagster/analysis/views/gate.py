@@ -1,8 +1,7 @@
 """Patches, what the gate found of them, and what was decided. No judging, no deciding."""
 
 import json
-import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,42 +9,60 @@ import polars as pl
 
 from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.text import fixed, number, plural, signed
+from agent_evo_dagster.analysis.views import life
+from agent_evo_dagster.analysis.views.judging import compared, cost_of
 from agent_evo_dagster.analysis.views.page import Card, PatchView, Table
 
 _PATCH_COLUMNS = ("patch_id", "skill", "section", "action", "description", "findings", "settings", "diff")
 _GATE_COLUMNS = (
     "patch_id", "judge", "verdict", "reason",
-    "n", "baseline", "candidate", "difference", "low", "high", "regressions",
+    "n", "baseline", "candidate", "difference", "low", "high", "regressions", "evidence",
 )  # fmt: skip
 _DECISION_COLUMNS = ("patch_id", "decision", "gate_verdict", "by", "reason", "decided_at")
 _LEDGER = (
     "Patch", "Judge", "Tasks", "Baseline", "Candidate", "Difference [interval]", "Worse", "Verdict", "Reason",
 )  # fmt: skip
-_STATES = {
+_REPLAYED = ("Patch", "Judge", "Sessions", "Named", "With it", "Difference [interval]", "Verdict", "Reason")
+_ROLLBACK_COLUMNS = ("patch_id", "skill", "result", "approved_by", "reason")
+_RESULTS = {"rolled_back": "taken out", "kept": "kept", "failed": "could not be taken out"}
+_DECIDED = {
     "approve": "approved", "reject": "rejected", "withdraw": "withdrawn", "expire": "expired",
-    "wait": "waiting", "none": "undecided",
 }  # fmt: skip
 
 
 def patch_views(
-    patches: pl.DataFrame, evaluations: pl.DataFrame, decisions: pl.DataFrame
+    round_key: str,
+    patches: pl.DataFrame,
+    evaluations: pl.DataFrame,
+    decisions: pl.DataFrame,
+    events: pl.DataFrame,
 ) -> tuple[PatchView, ...]:
-    """One view for each proposed patch, in the order of the frame.
+    """One view for each proposed patch, in the order of the frame; `events` (LIFE_SCHEMA) are what followed.
 
     Raises:
         AnalysisError: a frame lacks a column.
     """
     judged = {row["patch_id"]: row for row in rows_of(evaluations, _GATE_COLUMNS, what="patch evaluations")}
     decided = {row["patch_id"]: row for row in rows_of(decisions, _DECISION_COLUMNS, what="patch decisions")}
-    rows = rows_of(patches, _PATCH_COLUMNS, what="patches")
-    return tuple(_view(row, judged.get(row["patch_id"]), decided.get(row["patch_id"])) for row in rows)
+    lived = life.events_by_patch(events)
+    return tuple(
+        _view(round_key, row, judged.get(name), decided.get(name), lived.get(name, ()))
+        for row in rows_of(patches, _PATCH_COLUMNS, what="patches")
+        for name in [row["patch_id"]]
+    )
 
 
 def _view(
-    patch: Mapping[str, Any], gate: Mapping[str, Any] | None, decision: Mapping[str, Any] | None
+    round_key: str,
+    patch: Mapping[str, Any],
+    gate: Mapping[str, Any] | None,
+    decision: Mapping[str, Any] | None,
+    events: Sequence[life.Event],
 ) -> PatchView:
-    state = "none" if decision is None else str(decision["decision"])
     changes = json.loads(patch["settings"] or "{}")
+    evidence = "" if gate is None else gate["evidence"]
+    stored = "none" if decision is None else str(decision["decision"])
+    state = life.standing(stored, events)
     return PatchView(
         patch_id=patch["patch_id"],
         target=f"{patch['skill']}/{patch['section']}",
@@ -53,10 +70,15 @@ def _view(
         changes=tuple((name, number(old), number(new)) for name, (old, new) in sorted(changes.items())),
         findings=tuple(patch["findings"] or ()),
         gate="not judged" if gate is None else _judged(gate),
-        decision=state,
+        compared=compared(evidence),
+        cost=cost_of(evidence),
+        standing=state,
         decided=_decided(decision),
+        since=life.since(stored, events),
+        history=life.history(stored, events),
         diff=patch["diff"] or "",
-        commands=_commands(patch["patch_id"]) if state == "wait" else (),
+        commands=life.decide_commands(patch["patch_id"]) if state == "wait" else (),
+        ways=life.ways(patch["patch_id"], patch["skill"], round_key, state),
     )
 
 
@@ -75,15 +97,8 @@ def _decided(decision: Mapping[str, Any] | None) -> str:
         return f"waits for a person: {decision['reason']}"
     at = decision["decided_at"]
     when = f" on {at:%Y-%m-%d %H:%M} UTC" if isinstance(at, datetime) else ""
-    state = _STATES.get(decision["decision"], decision["decision"])
+    state = _DECIDED.get(decision["decision"], decision["decision"])
     return f"{state} by {decision['by']}{when}: {decision['reason']}"
-
-
-def _commands(patch_id: str) -> tuple[str, ...]:
-    verbs = ("approve", "reject")
-    return tuple(
-        f"agent-evo patches {verb} {shlex.quote(patch_id)} --by NAME --reason TEXT" for verb in verbs
-    )
 
 
 def gate_ledger(evaluations: pl.DataFrame) -> Table:
@@ -103,12 +118,44 @@ def _ledger_row(row: Mapping[str, Any]) -> tuple[str, ...]:
     )  # fmt: skip
 
 
+def replay_table(replays: pl.DataFrame) -> Table:
+    """Prose of earlier rounds that waited when this one opened, on this round's sessions."""
+    shown = tuple(map(_replay_row, rows_of(replays, _GATE_COLUMNS, what="replays")))
+    caption = "Patches of earlier rounds that wait, on the sessions since"
+    return Table(caption, _REPLAYED, shown, frozenset({2, 3, 4, 5}), "None waited.")
+
+
+def _replay_row(row: Mapping[str, Any]) -> tuple[str, ...]:
+    patch, judge, n, baseline, candidate, measured, _, verdict, reason = _ledger_row(row)
+    return (patch, judge, n, baseline, candidate, measured, verdict, reason)
+
+
+def rollback_table(rollbacks: pl.DataFrame) -> Table:
+    """What this round took out of the skills because the policy got worse with it."""
+    rows = tuple(
+        (
+            row["patch_id"], row["skill"], _RESULTS.get(row["result"], row["result"]),
+            row["approved_by"] or "nobody", row["reason"],
+        )
+        for row in rows_of(rollbacks, _ROLLBACK_COLUMNS, what="rollbacks")
+    )  # fmt: skip
+    columns = ("Patch", "Skill", "Result", "Approved by", "Why")
+    return Table("Taken out because this round got worse", columns, rows, empty="Nothing.")
+
+
+def taken_out(rollbacks: pl.DataFrame) -> tuple[tuple[str, str], ...]:
+    """The patches that the round took out by itself, each with its skill."""
+    rows = rows_of(rollbacks, _ROLLBACK_COLUMNS, what="rollbacks")
+    return tuple((row["patch_id"], row["skill"]) for row in rows if row["result"] == "rolled_back")
+
+
 def patch_card(patches: tuple[PatchView, ...]) -> Card:
-    """How many patches there are in which state, and what the approved ones change."""
-    counts = {state: sum(patch.decision == state for patch in patches) for state in _STATES}
-    told = [f"{counts[state]} {word}" for state, word in _STATES.items() if counts[state]]
-    changed = [change_words(patch) for patch in patches if patch.decision == "approve"]
-    return Card("Patches", plural(len(patches), "patch").replace("patchs", "patches"), (*told, *changed))
+    """How many patches stand how, and what those change that are, or will be, in a skill."""
+    counts = {state: sum(patch.standing == state for patch in patches) for state in life.STANDINGS}
+    told = [f"{counts[state]} {word}" for state, word in life.STANDINGS.items() if counts[state]]
+    changed = [change_words(patch) for patch in patches if patch.standing in {"in", "approve"}]
+    figure = "1 patch" if len(patches) == 1 else plural(len(patches), "patche")
+    return Card("Patches", figure, (*told, *changed) or ("nothing was proposed",))
 
 
 def change_words(patch: PatchView) -> str:

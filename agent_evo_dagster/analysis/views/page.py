@@ -101,10 +101,15 @@ class PatchView:
     changes: tuple[tuple[str, str, str], ...]  # setting, old, new
     findings: tuple[str, ...]
     gate: str
-    decision: str  # "approve" | "reject" | "wait" | "none"
+    compared: str  # what the judge compared; empty where it was not judged
+    cost: str  # of judging
+    standing: str  # one of views.life.STANDINGS: where it stands now
     decided: str
+    since: str  # what ended that decision since; empty where it holds
+    history: tuple[str, ...]  # what the record says of it, in order
     diff: str
-    commands: tuple[str, ...]  # to type, while it waits
+    commands: tuple[str, ...]  # to decide, while it waits
+    ways: tuple[tuple[str, str], ...]  # what can be done about it, and the command
     reasons: tuple[Reference, ...] = ()  # what each finding says; without an anchor where it is not shown
 
 
@@ -131,6 +136,7 @@ class Page:
     plots: tuple[Plot, ...]
     patches: tuple[PatchView, ...]
     ledger: Table
+    later: tuple[Table, ...]  # of patches of earlier rounds: replayed, taken out
     training_findings: FindingList
     session_findings: FindingList
     excerpts: tuple[Excerpt, ...]

@@ -58,17 +58,10 @@ def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:
 def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str, str], ...]:
     """What a reader may type next, each with what it does."""
     key = shlex.quote(round_key)
-    undo = [
-        (
-            f"Take {patch.patch_id} out of its skill again",
-            f"agent-evo skills rollback {shlex.quote(patch.patch_id)} --by NAME --reason TEXT",
-        )
-        for patch in patches
-        if patch.decision == "approve"
-    ]
     return (
         ("Show this round", f"agent-evo rounds show {key}"),
         ("Make the whole round again", f"agent-evo rounds run {key}"),
         ("Make this report again", f"{_DAGSTER} --select analysis_report --partition {key}"),
-        *undo,
+        ("See what became of its patches since", f"agent-evo report {key}"),
+        *(way for patch in patches for way in patch.ways),
     )

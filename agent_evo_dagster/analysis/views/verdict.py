@@ -1,18 +1,25 @@
 """The verdict of a round: one headline and a few sentences with figures. No tables."""
 
+from collections.abc import Sequence
+
 from agent_evo_dagster.analysis.text import fixed, plural
 from agent_evo_dagster.analysis.views.gate import change_words
 from agent_evo_dagster.analysis.views.page import PatchView, Verdict
 from agent_evo_dagster.analysis.views.policy import Change
 
 
-def verdict(patches: tuple[PatchView, ...], change: Change | None) -> Verdict:
-    """What changed in the skills, whether the policy got better, and what waits."""
+def verdict(
+    patches: tuple[PatchView, ...], change: Change | None, taken_out: Sequence[tuple[str, str]] = ()
+) -> Verdict:
+    """What changed in the skills, whether the policy got better, what waits, and what was undone since."""
     tone, policy, figures = _policy(change)
-    headline, skills = _skills(patches)
-    waiting = sum(patch.decision == "wait" for patch in patches)
+    waiting = sum(patch.standing == "wait" for patch in patches)
     waits = f" {_patches(waiting)} {'waits' if waiting == 1 else 'wait'} for a person." if waiting else ""
-    return Verdict(f"{policy}; {headline}.{waits}", (figures, *skills), tone)
+    undone = sorted({skill for _, skill in taken_out})
+    out = f" {_patches(len(taken_out))} taken out of {', '.join(undone)} again." if taken_out else ""
+    sentences = [_sentence(patch) for patch in patches] or ["No patch was proposed."]
+    sentences += [f"{name} was taken out of {skill}: the policy got worse." for name, skill in taken_out]
+    return Verdict(f"{policy}; {_skills(patches)}.{waits}{out}", (figures, *sentences), tone)
 
 
 def _policy(change: Change | None) -> tuple[str, str, str]:
@@ -33,15 +40,21 @@ def _policy(change: Change | None) -> tuple[str, str, str]:
     return "even", "No change of the policy can be told from noise", figures
 
 
-def _skills(patches: tuple[PatchView, ...]) -> tuple[str, tuple[str, ...]]:
-    approved = [patch for patch in patches if patch.decision == "approve"]
-    sentences = tuple(f"{patch.target}: {change_words(patch)}; {patch.decided}" for patch in patches)
-    if approved:
-        skills = sorted({patch.target.split("/")[0] for patch in approved})
-        return f"{_patches(len(approved))} to {', '.join(skills)} approved", sentences
-    if not patches:
-        return "no skill was changed", ("No patch was proposed.",)
-    return "no skill was changed", sentences
+def _skills(patches: Sequence[PatchView]) -> str:
+    approved = [patch for patch in patches if patch.standing in {"in", "approve"}]
+    gone = [patch for patch in patches if patch.standing == "out"]
+    told = [f"{_patches(len(approved))} to {_named(approved)} approved"] if approved else []
+    told += [f"{_patches(len(gone))} to {_named(gone)} taken out again since"] if gone else []
+    return ", ".join(told) or "no skill was changed"
+
+
+def _named(patches: Sequence[PatchView]) -> str:
+    return ", ".join(sorted({patch.target.split("/")[0] for patch in patches}))
+
+
+def _sentence(patch: PatchView) -> str:
+    said = f"{patch.target}: {change_words(patch)}; {patch.decided}"
+    return f"{said}. Since then: {patch.since}" if patch.since else said
 
 
 def _patches(count: int) -> str:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 
 from agent_evo_dagster.capture.types import COVERAGE_COUNTS, COVERAGE_SCHEMA
+from agent_evo_dagster.patches.life import LIFE_SCHEMA
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, PATCH_EVALUATION_SCHEMA, PATCH_SCHEMA
 from agent_evo_dagster.segments.types import SEGMENT_SCHEMA
 from agent_evo_dagster.training.types import EVALUATION_SCHEMA, METRIC_SCHEMA, ROLLOUT_SCHEMA
@@ -192,6 +193,25 @@ def patch_frames(
         "patch_evaluation": pl.DataFrame([judged], schema=PATCH_EVALUATION_SCHEMA),
         "patch_decisions": pl.DataFrame([decided], schema=PATCH_DECISION_SCHEMA),
     }
+
+
+def life_frame(
+    *events: str, patch_id: str = "p-0123456789abcdef", round_key: str | None = None
+) -> pl.DataFrame:
+    """What became of a patch, an hour apart, beginning with the time of its decision."""
+    by = {"adopt": None, "replay": None, "take_out": "policy:regression"}
+    rows = [
+        {
+            "patch_id": "p-0123456789abcdef",
+            "at": START + timedelta(hours=hour),
+            "event": event,
+            "by": by.get(event, "Ada"),
+            "reason": None if event == "adopt" else f"the reason of {event}",
+            "round": round_key if event in {"take_out", "replay"} else None,
+        }
+        for hour, event in enumerate(events)
+    ]
+    return pl.DataFrame(rows, schema=LIFE_SCHEMA, orient="row")
 
 
 def coverage_frame(*sessions: tuple[bool, int, int, int, int]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.report import ReportInputs, build_page, render_report
 from agent_evo_dagster.analysis.views.page import FindingList
 from agent_evo_dagster.errors import AnalysisError, MissingExtraError
-from tests.agent_evo_dagster.analysis.builders import evaluation_frame, patch_frames
+from tests.agent_evo_dagster.analysis.builders import evaluation_frame, life_frame, patch_frames
 from tests.agent_evo_dagster.analysis.pages import Outline
 
 HOSTILE = "</p><script>alert(1)</script><img src=x onerror=alert(1)>\"' {{ 7*7 }} \u202egnp | `x`"
@@ -26,6 +26,11 @@ def report(inputs):
 @pytest.fixture(scope="module")
 def page(inputs):
     return build_page(inputs)
+
+
+def decided(inputs, decision, *events):
+    """The same round with another decision, and what is on record."""
+    return replace(inputs, **patch_frames(decision), life=life_frame(*events))
 
 
 def test_the_verdict_comes_first_with_figures_and_who_decided(report):
@@ -49,7 +54,7 @@ def test_the_headline_follows_the_interval(inputs, after, headline):
 
 
 def test_a_patch_that_waits_is_on_the_first_screen_with_both_commands(inputs):
-    report = render_report(replace(inputs, **patch_frames("wait")))
+    report = render_report(decided(inputs, "wait"))
     for text in (report.markdown, Outline(report.html).text):
         place = text.index("A person must decide")
         assert place < text.index("What was changed, and why", place)
@@ -59,7 +64,7 @@ def test_a_patch_that_waits_is_on_the_first_screen_with_both_commands(inputs):
 
 
 def test_a_rejected_patch_changes_no_skill(inputs):
-    page = build_page(replace(inputs, **patch_frames("reject")))
+    page = build_page(decided(inputs, "reject", "reject"))
     assert "no skill was changed" in page.verdict.headline
     assert "rejected by policy:auto" in page.verdict.sentences[1]
 
@@ -74,7 +79,37 @@ def test_only_an_approved_patch_is_offered_to_be_undone(inputs, report):
     undo = "agent-evo skills rollback p-0123456789abcdef --by NAME --reason TEXT"
     assert undo in report.markdown
     assert undo in Outline(report.html).text
-    assert "rollback" not in render_report(replace(inputs, **patch_frames("reject"))).markdown
+    assert "skills rollback" not in render_report(decided(inputs, "reject", "reject")).markdown
+
+
+def test_a_report_made_again_says_what_became_of_its_patch_since(inputs):
+    report = render_report(decided(inputs, "approve", "approve", "adopt", "take_out"))
+    for text in (report.markdown, Outline(report.html).text):
+        assert "The policy got better; 1 patch to rllm-config taken out again since." in text
+        assert "Since then: 2026-01-05 11:00 UTC: taken out of the skill by policy:regression" in text
+        assert "agent-evo skills versions rllm-config" in text
+        assert "agent-evo skills rollback rllm-config --to VERSION --by NAME --reason TEXT" in text
+        assert "agent-evo skills rollback p-0123456789abcdef" not in text
+
+
+def test_a_round_that_took_out_an_earlier_patch_says_so_first(inputs):
+    row = {"patch_id": "p-1", "skill": "rllm-run", "result": "rolled_back", "approved_by": "policy:auto"}
+    reason = "round-0002 got worse with it: 0.400 -> 0.100"
+    kept = {"result": "kept", "reason": "Ada approved it"}
+    rollbacks = pl.DataFrame([row | {"reason": reason}, row | kept])
+    report = render_report(replace(inputs, rollbacks=rollbacks))
+    assert "1 patch taken out of rllm-run again." in report.markdown.splitlines()[0]
+    assert "p-1 was taken out of rllm-run: the policy got worse." in Outline(report.html).text
+    assert reason in Outline(report.html).text and "Ada approved it" in report.html
+
+
+def test_prose_of_earlier_rounds_is_told_with_what_its_replay_found(inputs):
+    replays = patch_frames()["patch_evaluation"].with_columns(
+        patch_id=pl.lit("p-2"), judge=pl.lit("replay"), reason=pl.lit("it names failures of later sessions")
+    )
+    text = Outline(render_report(replace(inputs, replays=replays)).html).text
+    assert "Patches of earlier rounds that wait, on the sessions since" in text
+    assert "it names failures of later sessions" in text
 
 
 def test_both_forms_hold_figures_findings_ledger_settings_and_hashes(report):

@@ -11,6 +11,7 @@ from tests.agent_evo_dagster.analysis.builders import (
     call,
     coverage_frame,
     evaluation_frame,
+    life_frame,
     patch_frames,
     rollout_frame,
     segment_frame,
@@ -20,8 +21,12 @@ from tests.agent_evo_dagster.analysis.builders import (
 EMPTY = pl.DataFrame()
 
 
-def patches(decision="approve", **changes):
-    return tuple(replace(view, **changes) for view in gate.patch_views(*patch_frames(decision).values()))
+def views(frames, *events, **place):
+    return gate.patch_views("round-0002", *frames, life_frame(*events, **place))
+
+
+def patches(decision="approve", *events, **changes):
+    return tuple(replace(view, **changes) for view in views(patch_frames(decision).values(), *events))
 
 
 def calls_of(*given):
@@ -109,14 +114,14 @@ def test_a_patch_of_prose_is_told_by_its_description():
 
 
 def test_a_patch_that_nobody_judged_or_decided_says_so():
-    (patch,) = gate.patch_views(patch_frames()["patches"], EMPTY, EMPTY)
-    assert (patch.gate, patch.decision, patch.decided) == ("not judged", "none", "no decision is on record")
+    (patch,) = views([patch_frames()["patches"], EMPTY, EMPTY])
+    assert (patch.gate, patch.standing, patch.decided) == ("not judged", "none", "no decision is on record")
 
 
 def test_an_id_in_a_command_cannot_end_it():
     frames = patch_frames("wait")
     renamed = [frame.with_columns(pl.lit("p; rm -rf ~").alias("patch_id")) for frame in frames.values()]
-    (patch,) = gate.patch_views(*renamed)
+    (patch,) = views(renamed)
     assert patch.commands[0] == "agent-evo patches approve 'p; rm -rf ~' --by NAME --reason TEXT"
 
 
@@ -139,13 +144,18 @@ def test_a_patch_that_could_not_be_measured_has_no_figures():
 @pytest.mark.parametrize(
     ("decision", "notes"),
     [
-        ("approve", ("1 approved", "learning_rate 2e-5 → 1e-4")),
-        ("wait", ("1 waiting",)),
+        ("approve", ("1 approved, in no skill yet", "learning_rate 2e-5 → 1e-4")),
+        ("wait", ("1 waits for a person",)),
         ("reject", ("1 rejected",)),
     ],
 )
 def test_patches_are_counted_by_their_state(decision, notes):
     assert gate.patch_card(patches(decision)).notes == notes
+
+
+def test_a_round_without_patches_says_so_on_its_card():
+    card = gate.patch_card(())
+    assert (card.figure, card.notes) == ("0 patches", ("nothing was proposed",))
 
 
 def test_changes_are_paired_by_task():

@@ -1,0 +1,159 @@
+"""What the report of a round is told: its frames, the rounds before it, and what became of its patches since.
+
+A report that is made again tells what came after it was made first; all else is as it was.
+"""
+
+import json
+from collections.abc import Mapping
+
+import polars as pl
+
+from agent_evo_dagster.analysis.comparison import COMPARISON_SCHEMA
+from agent_evo_dagster.analysis.report import ReportInputs
+from agent_evo_dagster.analysis.types import TREND_SCHEMA
+from agent_evo_dagster.analysis.views.policy import trend_rows
+from agent_evo_dagster.analysis.views.training import training_rows
+from agent_evo_dagster.capture.usage import TOKENS
+from agent_evo_dagster.patches.ledger import Ledger
+from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.warehouse import Warehouse
+
+# The assets that the report tells of.
+TOLD = (
+    "trajectories",
+    "segments",
+    "quarantined_lines",
+    "capture_coverage",
+    "token_usage",
+    "session_findings",
+    "training_findings",
+    "training_config",
+    "training_run",
+    "training_metrics",
+    "rollout_trajectories",
+    "policy_evaluation",
+    "skill_patches",
+    "patch_evaluation",
+    "patch_replay",
+    "skill_rollbacks",
+    "patch_decisions",
+    "skill_versions",
+)
+Frames = Mapping[str, pl.DataFrame]
+
+
+def report_inputs(
+    manifest: RoundManifest, frames: Frames, *, store: RoundStore, warehouse: Warehouse, ledger: Ledger
+) -> ReportInputs:
+    """The inputs of the report of one round; `frames` are those of TOLD, by name.
+
+    Raises:
+        DecisionError: the record of decisions is not whole.
+    """
+    earlier = store.earlier(manifest.key)
+    return ReportInputs(
+        round_key=manifest.key,
+        number=manifest.number,
+        opened_at=manifest.opened_at,
+        request=manifest.request,
+        seed=manifest.seed,
+        policy=manifest.policy,
+        steps=frames["trajectories"],
+        segments=frames["segments"],
+        quarantine=frames["quarantined_lines"],
+        coverage=frames["capture_coverage"],
+        session_findings=frames["session_findings"],
+        training_findings=frames["training_findings"],
+        metrics=frames["training_metrics"],
+        rollouts=frames["rollout_trajectories"],
+        evaluation=frames["policy_evaluation"],
+        patches=frames["skill_patches"],
+        patch_evaluation=frames["patch_evaluation"],
+        patch_decisions=frames["patch_decisions"],
+        replays=frames["patch_replay"],
+        rollbacks=frames["skill_rollbacks"],
+        life=whole_lives(ledger, store, warehouse),
+        trend=_trend(earlier, warehouse),
+        training_trend=_training_trend(earlier, warehouse),
+        settings=frames["training_config"],
+        compiled=frames["skill_versions"],
+        checkpoints=_checkpoints(manifest, frames["training_run"]),
+        costs=costs(frames),
+        operator=manifest.operated.line() if manifest.operated else "",
+    )
+
+
+def whole_lives(ledger: Ledger, store: RoundStore, warehouse: Warehouse) -> pl.DataFrame:
+    """What the record says of every patch, and which later rounds replayed it (LIFE_SCHEMA), by time."""
+    stored = set(warehouse.rounds(("patch_replay",)))
+    replays = [
+        {
+            "patch_id": name,
+            "at": manifest.opened_at,
+            "event": "replay",
+            "by": None,
+            "reason": f"{verdict}: {reason}",
+            "round": manifest.key,
+        }
+        for manifest in store.all()
+        if manifest.key in stored
+        for name, verdict, reason in warehouse.read(("patch_replay",), manifest.key)
+        .select("patch_id", "verdict", "reason")
+        .iter_rows()
+    ]
+    replayed = pl.DataFrame(replays, schema=LIFE_SCHEMA, orient="row")
+    return pl.concat([lives(ledger.records()), replayed]).sort("at", maintain_order=True)
+
+
+def costs(frames: Frames) -> dict[str, float]:
+    """What the round took, in units that are the same on every machine."""
+    rollouts, usage = frames["rollout_trajectories"], frames["token_usage"]
+    spent = [json.loads(text)["cost"] for text in frames["patch_evaluation"]["evidence"]]
+    prices = usage["cost_usd"].drop_nulls()
+    asked = {
+        "gate questions to models, starts of operators": sum(cost.get("calls") or 0 for cost in spent),
+        "gate US dollars": sum(cost.get("usd") or 0.0 for cost in spent),
+    }
+    return {
+        "training rollouts": rollouts.height,
+        "training tokens sampled": int(rollouts["response_mask"].list.sum().sum()),
+        "evaluation rollouts": frames["policy_evaluation"].height,
+        "gate rollouts": sum(cost["rollouts"] for cost in spent),
+        "gate optimiser steps": sum(cost["training_steps"] or 0 for cost in spent),
+        "gate tokens": sum(cost["tokens"] for cost in spent),
+        "session tokens": int(sum(usage[name].sum() for name in TOKENS)),
+        **({"session US dollars": float(prices.sum())} if prices.len() else {}),
+        **{name: amount for name, amount in asked.items() if amount},
+    }
+
+
+def _trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.DataFrame:
+    """The evaluations of the rounds before that have one (TREND_SCHEMA)."""
+    asset = ("policy_evaluation",)
+    done = set(warehouse.rounds(asset))
+    rows = [
+        trend_rows(manifest.key, manifest.number, warehouse.read(asset, manifest.key))
+        for manifest in earlier
+        if manifest.key in done
+    ]
+    return pl.concat([pl.DataFrame(schema=TREND_SCHEMA), *rows])
+
+
+def _training_trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.DataFrame:
+    """How training went in the rounds before (COMPARISON_SCHEMA), by their numbers."""
+    asset = ("training_metrics",)
+    done = set(warehouse.rounds(asset))
+    rows = [
+        training_rows(manifest.key, warehouse.read(asset, manifest.key))
+        for manifest in earlier
+        if manifest.key in done
+    ]
+    return pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), *rows])
+
+
+def _checkpoints(manifest: RoundManifest, run: pl.DataFrame) -> dict[str, str]:
+    """The weights that the round started from and those that it made, by hash."""
+    origin = f"start ({manifest.parent.round if manifest.parent else 'embedded base'})"
+    return {origin: run["init_sha256"][0], "trained": run["checkpoint_sha256"][0]}
