@@ -1,6 +1,7 @@
 import pytest
 
-from agent_evo_dagster.training.rollout.sampler import Sampler
+from agent_evo_dagster.training.rollout import sampler
+from agent_evo_dagster.training.rollout.sampler import Sampler, below_one, summing_type
 from agent_evo_dagster.training.rollout.types import Sampling
 
 pytestmark = pytest.mark.usefixtures("torch")
@@ -42,3 +43,29 @@ def test_the_global_generator_is_neither_used_nor_moved(torch):
     before = torch.random.get_rng_state()
     Sampler(Sampling(1.0, 0), 4, 4)
     assert torch.equal(before, torch.random.get_rng_state())
+
+
+def test_probabilities_are_summed_in_float64_wherever_a_device_has_it(torch):
+    assert {summing_type(device) for device in ("cpu", "cuda", "npu")} == {torch.float64}
+    assert summing_type("mps") == torch.float32
+
+
+def test_without_float64_the_same_is_drawn_but_at_the_edge_of_a_token(torch, monkeypatch):
+    logits = 3 * torch.randn(4000, 448, generator=torch.Generator().manual_seed(0))
+    rows = list(range(4000))
+    expected = Sampler(Sampling(1.0, 5), 4000, 1).choose(logits, rows, 0)
+    monkeypatch.setattr(sampler, "WITHOUT_FLOAT64", frozenset({"cpu"}))
+    tokens, logprobs = Sampler(Sampling(1.0, 5), 4000, 1).choose(logits, rows, 0)
+    same = [row for row in rows if tokens[row] == expected[0][row]]
+    assert len(same) >= 3990
+    assert [logprobs[row] for row in same] == [expected[1][row] for row in same]
+
+
+@pytest.mark.parametrize("device", ["cpu", "mps"])
+def test_the_largest_number_draws_a_token_that_can_be_drawn(torch, device):
+    """A number that was rounded to 1 would draw the last token, whatever its probability."""
+    dtype = summing_type(device)
+    largest = torch.tensor([1 - 2.0**-53], dtype=torch.float64)
+    sums = torch.rand(100_000, generator=torch.Generator().manual_seed(0), dtype=torch.float64) + 0.5
+    sums = torch.cat([sums.to(dtype), torch.tensor([0.5, 1.0], dtype=dtype)])
+    assert (below_one(largest, dtype) * sums < sums).all()
