@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
+MOST_TOKENS = 32  # of a row in one step: bounds the memory of the pass
+
 
 class Decoder:
-    """The forward state of a batch of rows, each one token longer after every step."""
+    """The forward state of a batch of rows, all longer by as many tokens after every step.
+
+    `most` is how many tokens a step may append: 1 where the model's cache is not of attention alone.
+    """
 
     def __init__(self, model: Any, prompts: Sequence[Sequence[int]], pad: int) -> None:
         import torch
         from transformers import DynamicCache
+        from transformers.cache_utils import DynamicLayer, DynamicSlidingWindowLayer
 
         longest = max(map(len, prompts))
         self.pad = pad
@@ -24,6 +30,8 @@ class Decoder:
         self._names = set(inspect.signature(model.forward).parameters)
         self._device = model.device
         self._cache = DynamicCache(config=model.config)
+        attends = {type(layer) for layer in self._cache.layers} <= {DynamicLayer, DynamicSlidingWindowLayer}
+        self.most = MOST_TOKENS if attends else 1
         padded = [[pad] * (longest - len(prompt)) + list(prompt) for prompt in prompts]
         self._mask = torch.tensor(
             [[0] * (longest - len(prompt)) + [1] * len(prompt) for prompt in prompts], device=self._device
@@ -36,14 +44,18 @@ class Decoder:
         positions = (self._mask.cumsum(-1) - 1).clamp(min=0)
         return self._forward(self._ids, positions)
 
-    def step(self, tokens: Sequence[int]) -> "Tensor":
-        """Append one token to each row; logits after it, [rows, vocabulary]."""
+    def step(self, *tokens: Sequence[int]) -> "Tensor":
+        """Append one token to each row, or several in turn; logits after the last, [rows, vocabulary].
+
+        Each of `tokens` has one token for every row; there are at most `most` of them.
+        """
         import torch
 
-        self._mask = torch.cat([self._mask, self._mask.new_ones(len(tokens), 1)], dim=-1)
-        positions = self._lengths
-        self._lengths = self._lengths + 1
-        return self._forward(torch.tensor(tokens, device=self._device)[:, None], positions)
+        ids = torch.tensor(tokens, device=self._device).T
+        self._mask = torch.cat([self._mask, torch.ones_like(ids)], dim=-1)
+        positions = self._lengths + torch.arange(len(tokens), device=self._device)
+        self._lengths = self._lengths + len(tokens)
+        return self._forward(ids, positions)
 
     def keep(self, rows: Sequence[int]) -> None:
         """Drop all rows but these, given by their index among the present ones."""

@@ -5,7 +5,6 @@ very choice. Rewards are the episode's, schedules the caller's.
 """
 
 from collections.abc import Iterable, Sequence
-from itertools import count
 from typing import Any
 
 from agent_evo_dagster.training.environments.types import Episode
@@ -65,8 +64,9 @@ def _decode(
     level = not any(starts.values())  # the first tokens of all: one position for every row
     fed: list[tuple[list[int], list[int]]] = []
     logits = decoder.prefill()
-    for step in count():
+    while True:
         tick()
+        step = len(fed)
         positions = step if level else [starts[row] + step for row in rows]
         chosen = sampler.choose(logits, rows, positions)
         tokens = _feed(slots, rows, *chosen, pad=decoder.pad)
@@ -76,9 +76,28 @@ def _decode(
         if len(live) <= (1 - DROP_SHARE) * len(rows):
             decoder.keep(live)
             rows, tokens = [rows[at] for at in live], [tokens[at] for at in live]
-        fed.append((rows, tokens))
-        logits = decoder.step(tokens)
+        told = _told_to_all(slots, rows, decoder)
+        fed += [(rows, taken) for taken in (tokens, *told)]
+        logits = decoder.step(tokens, *told)
     _tell_heard(slots, began, fed)
+
+
+def _told_to_all(slots: Sequence[Slot], rows: list[int], decoder: Decoder) -> list[list[int]]:
+    """The next tokens, as far as all rows that go on have theirs from their environments.
+
+    They need no sampling, so that one step takes them all: turns that began together end close together.
+    """
+    told: list[list[int]] = []
+    nothing = [decoder.pad] * len(rows), [0.0] * len(rows)
+    while len(told) < decoder.most - 1 and _all_told(slots, rows):
+        told.append(_feed(slots, rows, *nothing, pad=decoder.pad))
+    return told
+
+
+def _all_told(slots: Sequence[Slot], rows: list[int]) -> bool:
+    going = (slots[row] for row in rows if _goes_on(slots[row]))
+    first = next(going, None)
+    return first is not None and first.forcing and all(slot.forcing for slot in going)
 
 
 def _tell_heard(

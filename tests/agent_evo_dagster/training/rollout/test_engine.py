@@ -1,10 +1,15 @@
 import copy
+import dataclasses
+import itertools
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from agent_evo_dagster.training.environments.types import Brief, Reply
+from agent_evo_dagster.training.rollout.decoder import Decoder
 from agent_evo_dagster.training.rollout.engine import roll_out
 from agent_evo_dagster.training.rollout.types import Limits, Sampling
 from agent_evo_dagster.training.types import Finish
@@ -132,6 +137,55 @@ def test_a_rollout_does_not_depend_on_those_beside_it(policy, renderer, environm
     many = roll_out(policy.model, renderer, episodes(environment, 24), LIMITS, SAMPLED)
     few = roll_out(policy.model, renderer, episodes(environment, 24)[:5], LIMITS, SAMPLED)
     assert [rollout.completion_ids for rollout in many[:5]] == [rollout.completion_ids for rollout in few]
+
+
+class OneByOne(Decoder):
+    """Never takes more than one token in a step."""
+
+    def __init__(self, *given):
+        super().__init__(*given)
+        self.most = 1
+
+
+class Counted(Decoder):
+    """Notes how many tokens each step took."""
+
+    taken: ClassVar[list[int]] = []
+
+    def step(self, *tokens):
+        self.taken.append(len(tokens))
+        return super().step(*tokens)
+
+
+@pytest.mark.parametrize("case", [(GREEDY, 24), (SAMPLED, 24), (SAMPLED, 2)])
+def test_what_all_are_told_at_once_is_as_if_told_one_by_one(policy, renderer, environment, monkeypatch, case):
+    sampling, count = case
+
+    def run(decoder):
+        monkeypatch.setattr("agent_evo_dagster.training.rollout.engine.Decoder", decoder)
+        return roll_out(policy.model, renderer, episodes(environment, count), LIMITS, sampling)
+
+    Counted.taken.clear()
+    expected, rollouts = run(OneByOne), run(Counted)
+    assert max(Counted.taken) > 5
+    assert [rollout.completion_ids for rollout in rollouts] == [
+        rollout.completion_ids for rollout in expected
+    ]
+    for rollout, other in zip(rollouts, expected, strict=True):
+        assert rollout.response_mask == other.response_mask
+        assert rollout.logprobs == pytest.approx(other.logprobs, abs=2e-5)
+        assert rollout.faithful
+
+
+def test_a_rollout_whose_time_is_up_while_all_are_told_ends_there(policy, renderer, environment, monkeypatch):
+    readings = itertools.count()
+    clock = SimpleNamespace(monotonic=lambda: next(readings) / 100)
+    monkeypatch.setattr("agent_evo_dagster.training.rollout.slot.time", clock)
+    limits = dataclasses.replace(LIMITS, rollout_seconds=0.4)
+    rollouts = roll_out(policy.model, renderer, episodes(environment, 2), limits, SAMPLED)
+    assert {rollout.finish for rollout in rollouts} == {Finish.TIMEOUT}
+    assert not any(rollout.tokens[-1].sampled for rollout in rollouts)
+    assert all(rollout.faithful for rollout in rollouts)
 
 
 class Spy(Brief):
