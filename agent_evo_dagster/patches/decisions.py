@@ -107,7 +107,10 @@ class _Deciding:
             told = [f"{' and '.join(said)} approved; another person must"] if said else []
             told += [changed] if changed else []
             return _waiting(patch, gate, by, "; ".join([*told, reason]))
-        return _decided(self.ledger.decide(_record(patch, verdict, gate, by=by, reason=reason, at=self.now)))
+        # A person may have decided since the look above: that stands, and is no failure of the round.
+        decided = self.ledger.settle(_record(patch, verdict, gate, by=by, reason=reason, at=self.now))
+        _same_bytes(decided, patch)
+        return self._standing(decided, patch)
 
 
 def expire(

@@ -141,9 +141,11 @@ class Ledger:
             return _append(writer, wanted)
 
     def settle(self, wanted: DecisionRecord) -> DecisionRecord:
-        """Record what ends a patch that nobody decided; whatever stands by then stays, and is given back."""
+        """Record a decision on a patch that nobody decided; what stands by then stays, and is given back."""
         with writing(self.path) as writer:
-            return _last_word(self._typed(writer.chain), wanted.patch_id) or _append(writer, wanted)
+            records = self._typed(writer.chain)
+            decided = _last_word(records, wanted.patch_id) or _append(writer, wanted)
+            return _with_sources_ended(writer, records, decided)
 
     def made(self, *, before: datetime | None = None) -> tuple[MadeRecord, ...]:
         """The patches that people had made of others, those made earlier than `before` only."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from agent_evo_dagster.errors import AgentEvoError, DecisionError
+from agent_evo_dagster.files import locked
 from agent_evo_dagster.patches.approvals import DecisionRequest, read_approvals
 from agent_evo_dagster.patches.conflicts import objections
 from agent_evo_dagster.patches.decisions import approve_as_one, expire, ledger_of, reject
@@ -16,6 +17,7 @@ from agent_evo_dagster.rounds.adoption import withdraw_patch
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import ApprovalPolicy, Settings
 from agent_evo_dagster.skills.bank import SkillBank
+from agent_evo_dagster.skills.journal import LOCK
 from agent_evo_dagster.warehouse import Warehouse
 
 Decided = DecisionRecord | ConsentRecord
@@ -57,6 +59,14 @@ class Desk:
                 otherwise; those before it are on record then, and asking again changes nothing.
             SkillBankError: a patch is for a skill that takes none.
         """
+        with locked(self.bank.path / LOCK):  # of two who approve what excludes each other, one does
+            picked = self._picked(request)
+            done = [self._decide(word, one, request, now) for word, one in picked if word != "withdraw"]
+        # Taking back holds the bank by itself.
+        return [*done, *(self._decide(word, one, request, now) for word, one in picked if word == "withdraw")]
+
+    def _picked(self, request: DecisionRequest) -> list[tuple[str, Review]]:
+        """What is to be decided, after a look at all of it together."""
         everything = self.reviews()
         picked = [(word, find_review(everything, name)) for word, name in request.named()]
         foreign = [review for _, review in picked if self.only_round not in (None, review.round)]
@@ -77,7 +87,7 @@ class Desk:
         against = list(objections(wanted, everything))
         if against:
             raise DecisionError(f"They cannot all be approved: {'; '.join(against)}.")
-        return [self._decide(word, review, request, now) for word, review in picked]
+        return picked
 
     def _decide(self, word: str, review: Review, request: DecisionRequest, now: datetime) -> Decided:
         patch, by, reason = review.patch, request.by, request.reason

@@ -1,7 +1,10 @@
 """The ways to decide, each through the graph: the launchpad, files of the bank, two people, taking back."""
 
+import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import pytest
@@ -10,6 +13,7 @@ from typer.testing import CliRunner
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.definitions import TEMPLATE
 from automation.sensors import build_decision_sensor
+from tests.agent_evo_dagster.rounds.deciders import WAYS, Turn, check_one_decision, deciders, fresh
 from tests.assets.graph import Graph, failures, fake_graph, only_round
 
 CONFIG = "rllm-config"
@@ -146,3 +150,34 @@ def test_what_is_in_the_skill_is_not_withdrawn(waiting):
     outcome = CliRunner().invoke(app, ["patches", "withdraw", patch, "--by", "Bob", "--reason", "no"])
     assert outcome.exit_code != 0
     assert patch in graph.bank.active() and graph.ledger.decision(patch).decision == "approve"
+
+
+def _serve(home: str, turns: Any, answers: Any, ready: Any) -> None:
+    """Decide in the asset itself, or at the command line."""
+    os.environ["AGENT_EVO_HOME"] = home
+    with fake_graph(Path(home), policy="manual", sessions=False) as graph:
+        key = only_round(graph)
+        while (turn := turns.get(timeout=600)) is not None:
+            ready.wait(60)
+            if turn.way == "asset":
+                config = launchpad(**{turn.word: [turn.patch], "by": turn.name})
+                result = graph.run(key, select=["patch_decisions"], config=config)
+                told = failures(result).get("patch_decisions", "")
+            else:
+                told = WAYS[turn.way](turn)
+            answers.put((turn, told))
+
+
+@pytest.mark.slow
+def test_a_launch_and_another_way_at_once_leave_one_decision(waiting):
+    graph, _, patch = waiting
+    home, winners = graph.settings.root, set()
+    with deciders(home, serve=_serve) as people:
+        for number in range(24):
+            fresh(home)
+            words = ("approve", "reject") if number % 2 else ("reject", "approve")
+            other = ("command", "file", "asset")[number % 3]
+            turns = [Turn("asset", words[0], patch, "Ada"), Turn(other, words[1], patch, "Bob")]
+            check_one_decision(home, people(*turns))
+            winners.add(graph.ledger.records()[0].by)
+    assert winners == {"Ada", "Bob"}

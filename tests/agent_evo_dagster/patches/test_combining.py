@@ -74,23 +74,39 @@ def test_a_merge_of_edits_apart_is_both_applied_in_either_order(case):
         assert patched_text(first.text, rebased_patch(first.text, second, at=OPENED)) == whole
 
 
-_TEXTS = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "d\n"]), min_size=1, max_size=7).map("".join)
+def a_side() -> st.SearchStrategy[list[tuple[bool, int]]]:
+    """For each of eight lines whether it stays, and how many new ones come before it."""
+    stays = st.sampled_from([*[True] * 7, False])
+    return st.lists(st.tuples(stays, st.sampled_from([*[0] * 8, 1, 2])), min_size=8, max_size=8)
+
+
+def written(plan: list[tuple[bool, int]], name: str) -> list[str]:
+    lines = []
+    for place, (stays, new) in enumerate(plan):
+        lines += [f"{name} {place}.{number}\n" for number in range(new)]
+        lines += [f"line {place}\n"] if stays else []
+    return lines
 
 
 @settings(max_examples=100, deadline=None)
-@given(_TEXTS, _TEXTS, _TEXTS)
-def test_a_merge_keeps_every_line_that_either_brought(base, first, second):
-    one, other = side(first, base), side(second, base)
+@given(a_side(), a_side())
+def test_a_merge_keeps_every_line_that_either_brought_and_what_both_left(mine, theirs):
+    base = [f"line {place}\n" for place in range(8)]
+    first, second = written(mine, "mine"), written(theirs, "theirs")
+    if not first or not second or base in (first, second):
+        return
+    one, other = side("".join(first), "".join(base)), side("".join(second), "".join(base))
     try:
         made = both(one, other)
     except PatchError:
         return
-    before, after = split_lines(base), split_lines(patched_text(base, made))
+    found = split_lines(patched_text("".join(base), made))
+    kept = [line for line in base if line in first and line in second]
+    assert [line for line in found if line in base] == kept
     for text in (first, second):
-        for line in set(split_lines(text)):
-            brought = split_lines(text).count(line) - before.count(line)
-            gone = sum(max(0, before.count(line) - split_lines(t).count(line)) for t in (first, second))
-            assert after.count(line) >= before.count(line) + max(0, brought) - gone
+        assert [line for line in found if line in text and line not in base] == [
+            line for line in text if line not in base
+        ]
 
 
 def test_what_is_made_is_a_patch_of_its_own_that_stands_for_both():

@@ -225,51 +225,38 @@ def test_a_record_of_a_newer_version_is_an_error(ledger):
         ledger.records()
 
 
-def _decide_in_a_process(path, verb, name, barrier, results):
-    barrier.wait()
-    action = {"approve": approve, "reject": reject}[verb]
-    try:
-        record = action(Ledger(path), a_patch(), gate=GateVerdict.ACCEPT, by=name, reason="mine", at=NOW)
-        results.put((verb, record.by))
-    except DecisionError as error:
-        results.put((verb, str(error)))
-
-
 def _approve_many_in_a_process(path, name):
     for number in range(10):
         some = a_patch(f"text {name} {number}\n")
         approve(Ledger(path), some, gate=GateVerdict.ACCEPT, by=name, reason="mine", at=NOW)
 
 
-def _run(context, target, arguments):
-    processes = [context.Process(target=target, args=one) for one in arguments]
-    for process in processes:
-        process.start()
-    return processes
-
-
-def _join(processes):
-    for process in processes:
-        process.join(timeout=60)
-    assert [process.exitcode for process in processes] == [0] * len(processes)
-
-
-def test_of_people_who_decide_at_once_exactly_one_does(tmp_path):
-    context, path = multiprocessing.get_context("spawn"), tmp_path / "decisions.jsonl"
-    barrier, results = context.Barrier(4), context.Queue()
-    people = [("approve", "Ada"), ("reject", "Bob"), ("approve", "Cleo"), ("reject", "Dan")]
-    processes = _run(context, _decide_in_a_process, [(path, *person, barrier, results) for person in people])
-    answers = [results.get(timeout=60) for _ in people]
-    _join(processes)
-    (record,) = Ledger(path).records()
-    for verb, answer in answers:
-        if verb == record.decision:
-            assert answer == record.by
-        else:
-            assert f"{record.by} decided" in answer
-
-
 def test_many_writers_at_once_lose_nothing(tmp_path):
     context, path = multiprocessing.get_context("spawn"), tmp_path / "decisions.jsonl"
-    _join(_run(context, _approve_many_in_a_process, [(path, name) for name in ("Ada", "Bob", "Cleo")]))
+    processes = [
+        context.Process(target=_approve_many_in_a_process, args=(path, name))
+        for name in ("Ada", "Bob", "Cleo")
+    ]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join(timeout=60)
+    assert [process.exitcode for process in processes] == [0, 0, 0]
     assert len(Ledger(path).records()) == 30
+
+
+def test_a_person_who_decides_while_the_policy_looks_is_no_failure_of_the_round(
+    patches, patch, ledger, monkeypatch
+):
+    look = Ledger.decision
+
+    def slow_look(self, patch_id):
+        found = look(self, patch_id)
+        if found is None:
+            reject(self, patch, gate=GateVerdict.ACCEPT, by="Ada", reason="no", at=NOW)
+        return found
+
+    monkeypatch.setattr(Ledger, "decision", slow_look)
+    frame = decide("auto", patches, evaluation(patches, "accept"), ledger, NOW)
+    assert frame.select("decision", "by").rows() == [("reject", "Ada")]
+    assert len(ledger.records()) == 1

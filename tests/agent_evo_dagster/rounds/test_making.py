@@ -93,6 +93,7 @@ def test_until_a_round_judged_it_nobody_approves_it_and_anybody_rejects_it(desk,
     with pytest.raises(DecisionError, match="no round has judged it yet"):
         said(desk, "approve", made, override=True)
     said(desk, "reject", made)
+    assert not_taken_up(desk.ledger, desk.store, "round-0003", NEXT + timedelta(days=1)) == []
     with pytest.raises(PatchError, match="decided before: reject by Ada"):
         merge(desk, *pair, by="Bob", at=NEXT)
     assert all(review(desk, name).waits for name in pair)
