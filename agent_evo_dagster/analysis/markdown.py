@@ -2,11 +2,21 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 from agent_evo_dagster.analysis.display import one_line, visible
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.views.life import STANDINGS
-from agent_evo_dagster.analysis.views.page import FindingList, FindingView, Page, PatchView, Table
+from agent_evo_dagster.analysis.views.page import (
+    AllRounds,
+    Card,
+    FindingList,
+    FindingView,
+    Page,
+    PatchView,
+    Row,
+    Table,
+)
 from agent_evo_dagster.analysis.views.terms import TERMS
 
 # What could begin markup in the middle of a line; an underscore within a word cannot.
@@ -21,10 +31,7 @@ def render_markdown(page: Page) -> str:
         f"# {plain(page.round_key)}: {plain(page.verdict.headline)}",
         _bullets(map(plain, page.verdict.sentences)),
         *_waiting(page.patches),
-        _bullets(
-            f"{plain(card.title)}: {plain(card.figure)} ({plain('; '.join(card.notes))})"
-            for card in page.cards
-        ),
+        _bullets(map(_card, page.cards)),
         _bullets(f"{plain(plot.title)}: {plain(plot.line)}" for plot in page.plots),
         "## What was changed, and why",
         *(part for patch in page.patches for part in _patch(patch)),
@@ -44,6 +51,24 @@ def render_markdown(page: Page) -> str:
         _bullets(f"{plain(term)}: {plain(meaning)}" for term, meaning in TERMS),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def render_all_rounds_markdown(page: AllRounds) -> str:
+    """The page over all rounds."""
+    parts: list[str] = [
+        f"# {plain(page.verdict.headline)}",
+        _bullets(map(plain, page.verdict.sentences)),
+        _bullets(map(_card, page.cards)),
+        _bullets(f"{plain(plot.title)}: {plain(plot.line)}" for plot in page.plots),
+        *_section("Round by round", page.tables),
+        "## Look, repeat, undo",
+        _bullets(f"{plain(what)}: {code(command)}" for what, command in page.commands),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _card(card: Card) -> str:
+    return f"{plain(card.title)}: {plain(card.figure)} ({plain('; '.join(card.notes))})"
 
 
 def plain(text: str) -> str:
@@ -91,8 +116,15 @@ def _table(table: Table) -> list[str]:
         return [f"### {plain(table.caption)}", plain(table.empty)]
     rules = ["---:" if column in table.numeric else "---" for column in range(len(table.columns))]
     lines = [_cells(map(plain, table.columns)), _cells(rules)]
-    lines += [_cells(plain(cell) for cell in row) for row in table.rows]
+    lines += [
+        _cells(_row(row, link)) for row, link in zip(table.rows, table.links or repeat(""), strict=False)
+    ]
     return [f"### {plain(table.caption)}", "\n".join(lines)]
+
+
+def _row(row: Row, link: str) -> list[str]:
+    first, *rest = map(plain, row)
+    return [f"[{first}](<{link}>)" if link else first, *rest]
 
 
 def _cells(cells: Iterable[str]) -> str:

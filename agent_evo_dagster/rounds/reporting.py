@@ -14,10 +14,12 @@ from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.policy import trend_rows
 from agent_evo_dagster.analysis.views.training import training_rows
 from agent_evo_dagster.capture.usage import TOKENS
+from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.warehouse import Warehouse
 
 # The assets that the report tells of.
@@ -41,6 +43,8 @@ TOLD = (
     "patch_decisions",
     "skill_versions",
 )
+# Those of them that `costs` is told by.
+COSTLY = ("rollout_trajectories", "policy_evaluation", "patch_evaluation", "token_usage")
 Frames = Mapping[str, pl.DataFrame]
 
 
@@ -83,6 +87,21 @@ def report_inputs(
         costs=costs(frames),
         operator=manifest.operated.line() if manifest.operated else "",
     )
+
+
+def stored_inputs(settings: Settings, key: str) -> ReportInputs:
+    """The inputs of the report of a round, from what it stored and from today's record.
+
+    Raises:
+        RoundError: it is not open.
+        WarehouseError: one of its frames is not stored.
+        DecisionError: the record of decisions is not whole.
+    """
+    store, warehouse = RoundStore(settings.rounds), Warehouse(settings.warehouse)
+    manifest = store.load(key)
+    frames = {name: warehouse.read((name,), key) for name in TOLD}
+    ledger = ledger_of(settings.bank_path)
+    return report_inputs(manifest, frames, store=store, warehouse=warehouse, ledger=ledger)
 
 
 def whole_lives(ledger: Ledger, store: RoundStore, warehouse: Warehouse) -> pl.DataFrame:

@@ -69,6 +69,11 @@ def test_the_screen_of_a_round_tells_of_a_patch_that_was_taken_out_since(waiting
     assert "taken out of the skill by Grace" in shown and "too fast" in shown
     told = CliRunner().invoke(app, report).output
     assert f"{patch}: taken out again; " in told and "taken out of the skill by Grace: too fast" in told
+    made = CliRunner().invoke(app, [*report, "-o", "-", "--text"]).output
+    assert "1 patch to rllm-config taken out again since." in made.splitlines()[0]
+    every = CliRunner().invoke(app, ["report", "--all", "--text"]).output
+    assert f"| [{patch}](<{key}/report.html#{patch}>) | {key} |" in every
+    assert "taken out again; " in every and "| Grace |" in every
 
 
 def test_a_round_that_moves_on_after_it_was_frozen_completes_beside_the_frozen_package(waiting):

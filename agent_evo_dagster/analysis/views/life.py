@@ -71,12 +71,17 @@ def history(decision: str, events: Iterable[Event]) -> tuple[str, ...]:
     return tuple(_told(event) for event in events if event["event"] != decision)
 
 
+def event_words(event: str) -> str:
+    """What happened, in words."""
+    return _WORDS.get(event, event)
+
+
 def _told(event: Event) -> str:
     when = f"{event['at']:%Y-%m-%d %H:%M} UTC: " if isinstance(event["at"], datetime) else ""
     where = f" in {event['round']}" if event["round"] else ""
     who = f" by {event['by']}" if event["by"] else ""
     why = f": {event['reason']}" if event["reason"] else ""
-    return f"{when}{_WORDS.get(event['event'], event['event'])}{where}{who}{why}"
+    return f"{when}{event_words(event['event'])}{where}{who}{why}"
 
 
 def ways(patch_id: str, skill: str, round_key: str, state: str) -> tuple[tuple[str, str], ...]:

@@ -7,7 +7,10 @@ Row = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of text under a caption; `numeric` are the columns that are set to the right."""
+    """Rows of text under a caption; `numeric` are the columns that are set to the right.
+
+    Where there are links, one for each row, the first cell of the row leads there, unless it is empty.
+    """
 
     caption: str
     columns: Row
@@ -15,6 +18,7 @@ class Table:
     numeric: frozenset[int] = frozenset()
     empty: str = "None."
     anchor: str = ""
+    links: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,3 +148,14 @@ class Page:
     sessions: tuple[Table, ...]
     provenance: tuple[Table, ...]
     commands: tuple[tuple[str, str], ...]  # what it does, the command
+
+
+@dataclass(frozen=True, slots=True)
+class AllRounds:
+    """The page over all rounds."""
+
+    verdict: Verdict
+    cards: tuple[Card, ...]
+    plots: tuple[Plot, ...]
+    tables: tuple[Table, ...]
+    commands: tuple[tuple[str, str], ...]

@@ -94,18 +94,23 @@ def before_and_after(changes: Changes) -> Table:
     return Table(caption, columns, rows, frozenset({2, 3, 4, 5}), "Nothing was evaluated.")
 
 
-def trend_table(trend: pl.DataFrame) -> Table:
-    """Accuracy of every known round, with intervals."""
+def trend_table(trend: pl.DataFrame, most: int = 10) -> Table:
+    """Accuracy of the last known rounds, with intervals."""
+    known = rows_of(trend, TREND_SCHEMA.names(), what="earlier rounds")
+    rounds = list(dict.fromkeys(row["round"] for row in known))
     rows = tuple(
         (
             str(row["round"]), str(row["mode"]), str(row["policy"]), str(row["tasks"]),
             f"{fixed(row['accuracy'])} [{fixed(row['accuracy_low'])}, {fixed(row['accuracy_high'])}]",
             fixed(row["reward"]),
         )
-        for row in rows_of(trend, TREND_SCHEMA.names(), what="earlier rounds")
+        for row in known
+        if row["round"] in rounds[-most:]
     )  # fmt: skip
+    left = f" (the last {most} of {len(rounds)})" if len(rounds) > most else ""
     columns = ("Round", "Decoding", "Policy", "Tasks", "Accuracy [interval]", "Reward")
-    return Table("Held-out accuracy by round", columns, rows, frozenset({3, 4, 5}), "Nothing was evaluated.")
+    caption = f"Held-out accuracy by round{left}"
+    return Table(caption, columns, rows, frozenset({3, 4, 5}), "Nothing was evaluated.")
 
 
 def rollout_table(rollouts: pl.DataFrame) -> Table:

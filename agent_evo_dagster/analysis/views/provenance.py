@@ -63,5 +63,6 @@ def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str,
         ("Make the whole round again", f"agent-evo rounds run {key}"),
         ("Make this report again", f"{_DAGSTER} --select analysis_report --partition {key}"),
         ("See what became of its patches since", f"agent-evo report {key}"),
+        ("Put all rounds on one page", "agent-evo report --all"),
         *(way for patch in patches for way in patch.ways),
     )

@@ -12,6 +12,7 @@ from agent_evo_dagster.analysis.views.page import Card, Table
 from agent_evo_dagster.trajectories.types import Outcome
 
 _MOST = 15
+_MOST_NAMES = 40  # tools, skills: sessions may name any number
 _SEGMENT_COLUMNS = ("kind", "skill", "session_id", "calls", "failures")
 
 
@@ -40,8 +41,9 @@ def calls_by_tool(calls: Sequence[Call]) -> Table:
         by_tool.items(), key=lambda item: (-sum(c.failed for c in item[1]), -len(item[1]), item[0])
     )
     columns = ("Tool", "Calls", *(outcome.value for outcome in Outcome), "Told by")
-    rows = tuple(_tool_row(tool, group) for tool, group in ordered)
-    return Table("Calls by tool and outcome", columns, rows, frozenset(range(1, 8)), "No tool was called.")
+    rows = tuple(_tool_row(tool, group) for tool, group in ordered[:_MOST_NAMES])
+    caption = _of("Calls by tool and outcome", len(rows), len(ordered), "that failed most")
+    return Table(caption, columns, rows, frozenset(range(1, 8)), "No tool was called.")
 
 
 def _tool_row(tool: str, calls: list[Call]) -> tuple[str, ...]:
@@ -75,9 +77,11 @@ def segments_by_skill(segments: pl.DataFrame) -> Table:
     groups: dict[str, list[dict[str, object]]] = defaultdict(list)
     for row in rows_of(segments, _SEGMENT_COLUMNS, what="segments"):
         groups[str(row["skill"] or "(no skill)")].append(row)
-    rows = tuple(_skill_row(skill, groups[skill]) for skill in sorted(groups))
+    busiest = sorted(groups, key=lambda skill: (-len(groups[skill]), skill))[:_MOST_NAMES]
+    rows = tuple(_skill_row(skill, groups[skill]) for skill in sorted(busiest))
     columns = ("Skill", "Segments", "Sessions", "Calls", "Failures", "Failed %")
-    return Table("Segments by skill", columns, rows, frozenset(range(1, 6)), "There are no segments.")
+    caption = _of("Segments by skill", len(rows), len(groups), "with the most segments")
+    return Table(caption, columns, rows, frozenset(range(1, 6)), "There are no segments.")
 
 
 def _skill_row(skill: str, rows: list[dict[str, object]]) -> tuple[str, ...]:
@@ -114,3 +118,7 @@ def coverage(frame: pl.DataFrame) -> Table:
 
 def _most(counts: Counter[str], limit: int) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:limit]
+
+
+def _of(caption: str, shown: int, of: int, which: str) -> str:
+    return caption if shown == of else f"{caption} (the {shown} of {of} {which})"

@@ -85,6 +85,23 @@ def test_segments_are_summed_by_skill():
     assert sessions.segments_by_skill(segment_frame(steps, None)).rows[0][0] == "(no skill)"
 
 
+def test_tools_and_skills_that_sessions_name_are_bounded():
+    tools = sessions.calls_by_tool(calls_of(*(call(f"mcp__{n:02}", {}) for n in range(50)), FAILED))
+    assert len(tools.rows) == 40 and tools.rows[0][0] == "Bash"
+    assert tools.caption == "Calls by tool and outcome (the 40 of 51 that failed most)"
+    segments = pl.concat([segment_frame(step_frame([FAILED]), f"skill-{n:02}") for n in range(50)])
+    assert len(sessions.segments_by_skill(segments).rows) == 40
+
+
+def test_the_trend_is_told_of_the_last_rounds():
+    evaluation = evaluation_frame({"before": [True], "after": [False]})
+    trend = pl.concat([policy.trend_rows(f"round-{n:04}", n, evaluation) for n in range(1, 13)])
+    table = policy.trend_table(trend)
+    assert len(table.rows) == 20 and table.rows[0][0] == "round-0003"
+    assert table.caption == "Held-out accuracy by round (the last 10 of 12)"
+    assert len(policy.trend_table(trend, 200).rows) == 24
+
+
 def test_broken_lines_are_counted_by_reason():
     table = sessions.quarantined(pl.DataFrame({"reason": ["not JSON", "null", "not JSON"]}))
     assert table.rows == (("not JSON", "2"), ("null", "1"))

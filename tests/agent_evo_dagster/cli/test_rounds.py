@@ -216,6 +216,37 @@ def test_a_report_is_given_as_paths_or_as_text(cli, captured, settings):
     assert cli("report", "round-0001", "--text")[1].startswith("# Round 1")
 
 
+def test_all_rounds_are_put_on_one_page_whose_links_lead_to_their_reports(cli, captured, settings, tmp_path):
+    cli("rounds", "open", "--request", "20 steps")
+    code, out, _ = cli("report", "--all")
+    assert (code, out.strip()) == (0, str(settings.reports / "index.html"))
+    assert "<h1>1 round; 0 patches in the skills, 0 taken out again.</h1>" in Path(out.strip()).read_text()
+    assert "| round-0001 | open | not measured |" in cli("report", "--all", "--text")[1]
+    folder = settings.reports / "round-0001"
+    folder.mkdir()
+    (folder / "report.html").write_text("<p>")
+    cli("report", "--all")
+    assert 'href="round-0001/report.html"' in (settings.reports / "index.html").read_text()
+    elsewhere = tmp_path / "my pages" / "all.html"
+    assert cli("report", "--all", "-o", str(elsewhere))[0] == 0
+    (link,) = re.findall(r'href="([^"#]*report.html)"', elsewhere.read_text())
+    assert (elsewhere.parent / link).resolve() == folder / "report.html"
+
+
+def test_a_report_is_asked_for_of_one_round_or_of_all(cli, captured):
+    cli("rounds", "open")
+    for arguments in ((), ("round-0001", "--all")):
+        refused(cli("report", *arguments), "Say which report", "agent-evo report round-0001")
+
+
+def test_a_report_is_made_anew_only_from_what_the_round_stored(cli, captured, tmp_path):
+    cli("rounds", "open")
+    refused(
+        cli("report", "round-0001", "-o", str(tmp_path / "x.html")), "is not stored", "Materialise it first"
+    )
+    assert not (tmp_path / "x.html").exists()
+
+
 def test_a_manifest_that_was_damaged_is_named(cli, captured, settings):
     cli("rounds", "open")
     path = settings.rounds / "round-0001/manifest.json"

@@ -1,0 +1,193 @@
+"""All rounds side by side: how each went, what it proposed, what became of that, and what it cost."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import pairwise
+
+import polars as pl
+
+from agent_evo_dagster.analysis.text import excerpt, fixed, number, plural
+from agent_evo_dagster.analysis.views.gate import change_words
+from agent_evo_dagster.analysis.views.life import STANDINGS, Event, event_words, events_by_patch
+from agent_evo_dagster.analysis.views.page import Card, PatchView, Table, Verdict
+from agent_evo_dagster.analysis.views.policy import Changes
+
+MOST_ROUNDS = 200  # the last ones are shown
+MOST_PATCHES = 200
+MOST_EVENTS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class RoundLine:
+    """One round, in a line of the page over all."""
+
+    key: str
+    opened_at: datetime
+    status: str  # "complete", "waiting", "open", or "unreadable"
+    sessions: int
+    starts_from: str
+    request: str
+    settings: Mapping[str, str]  # of the training run: name -> JSON text; empty where it has none
+    steps: int
+    reward: float | None  # of the last step
+    changes: Changes
+    patches: tuple[PatchView, ...]
+    costs: Mapping[str, float]
+    problem: str  # why something of it cannot be shown; empty: nothing
+    link: str  # to its report, from the page; empty where it has none
+
+
+def headline(rounds: Sequence[RoundLine], trend: pl.DataFrame) -> Verdict:
+    """All rounds in one line, and the sentences that give its figures."""
+    if not rounds:
+        return Verdict("No round is open yet.", ("Open one: agent-evo rounds open",), "even")
+    states = Counter(patch.standing for one in rounds for patch in one.patches)
+    sentences = [_progress(trend)]
+    if waiting := states["wait"]:
+        sentences.append(f"{_patches(waiting)} {'waits' if waiting == 1 else 'wait'} for a person.")
+    sentences += [f"{one.key}: {one.problem}" for one in rounds if one.problem]
+    told = f"{_patches(states['in'])} in the skills, {states['out']} taken out again"
+    return Verdict(f"{plural(len(rounds), 'round')}; {told}.", tuple(sentences), "even")
+
+
+def _progress(trend: pl.DataFrame) -> str:
+    known = trend.filter(pl.col("mode") == "sampled").sort("number")
+    before, after = (known.filter(pl.col("policy") == policy) for policy in ("before", "after"))
+    if before.is_empty() or after.is_empty():
+        return "No round has evaluated its policy yet."
+    first, last = before.row(0, named=True), after.row(-1, named=True)
+    return (
+        f"Held-out accuracy, sampled: {_with_interval(first)} before {first['round']}, "
+        f"{_with_interval(last)} after {last['round']}."
+    )
+
+
+def _with_interval(row: Mapping[str, float]) -> str:
+    return f"{fixed(row['accuracy'])} [{fixed(row['accuracy_low'])}, {fixed(row['accuracy_high'])}]"
+
+
+def cards(rounds: Sequence[RoundLine]) -> tuple[Card, ...]:
+    """How many rounds and patches there are in which state, and what all of it took."""
+    states = Counter(one.status for one in rounds)
+    patches = [patch.standing for one in rounds for patch in one.patches]
+    stand = Counter(patches)
+    spent = Counter[str]()
+    for one in rounds:
+        spent.update(one.costs)
+    told = [f"{stand[state]} {word}" for state, word in STANDINGS.items() if stand[state]]
+    costs = [f"{number(amount, 4)} {name}" for name, amount in sorted(spent.items()) if amount]
+    return (
+        Card("Rounds", str(len(rounds)), tuple(f"{count} {name}" for name, count in sorted(states.items()))),
+        Card("Sessions", str(sum(one.sessions for one in rounds)), ("taken by all rounds",)),
+        Card("Patches", str(len(patches)), tuple(told) or ("nothing was proposed",)),
+        Card("Training", plural(sum(one.steps for one in rounds), "step"), tuple(costs)),
+    )
+
+
+def round_table(rounds: Sequence[RoundLine]) -> Table:
+    """One row a round: how it began, how it went, what it proposed."""
+    moved = _moved(rounds)
+    last = rounds[-MOST_ROUNDS:]
+    columns = (
+        "Round", "Status", "Held-out accuracy", "Difference [interval]", "Patches", "Settings that changed",
+        "Sessions", "Last reward", "Starts from", "Opened (UTC)", "Asked for",
+    )  # fmt: skip
+    return Table(
+        _cut("Rounds", len(last), len(rounds)),
+        columns,
+        tuple(_round_row(one, moved[one.key]) for one in last),
+        frozenset({2, 3, 6, 7}),
+        "No round is open yet.",
+        links=tuple(one.link for one in last),
+    )
+
+
+def _round_row(one: RoundLine, moved: str) -> tuple[str, ...]:
+    accuracy = one.changes.get(("sampled", "accuracy"))
+    stand = Counter(patch.standing for patch in one.patches)
+    told = ", ".join(f"{count} {STANDINGS[state]}" for state, count in stand.items())
+    return (
+        one.key, one.status,
+        "not measured" if accuracy is None else f"{fixed(accuracy.before)} → {fixed(accuracy.after)}",
+        "n/a" if accuracy is None else accuracy.words,
+        told or "none", moved, str(one.sessions), number(one.reward), one.starts_from,
+        f"{one.opened_at:%Y-%m-%d %H:%M}", excerpt(one.request, 80) or "nothing beyond the skills",
+    )  # fmt: skip
+
+
+def _moved(rounds: Sequence[RoundLine]) -> dict[str, str]:
+    """The settings of each round that differ from those of the last one that had any."""
+    trained = [one for one in rounds if one.settings]
+    found = {one.key: "no training yet" for one in rounds} | {one.key: "the first" for one in trained[:1]}
+    for before, one in pairwise(trained):
+        names = sorted({*before.settings, *one.settings})
+        moves = [
+            f"{name} {_value(before.settings.get(name))} → {_value(one.settings.get(name))}"
+            for name in names
+            if before.settings.get(name) != one.settings.get(name) and name != "seed"
+        ]
+        found[one.key] = excerpt(", ".join(moves), 200) or "none"
+    return found
+
+
+def _value(text: str | None) -> str:
+    value = None if text is None else json.loads(text)
+    return number(value, 6) if isinstance(value, int | float | str) else "not set"
+
+
+def patch_table(rounds: Sequence[RoundLine]) -> Table:
+    """One row for each patch and round that proposed it, as it stands by now."""
+    rows = [(one, patch) for one in rounds for patch in one.patches]
+    last = rows[-MOST_PATCHES:]
+    columns = ("Patch", "Round", "For", "Change", "Stands", "Judged", "Decided")
+    return Table(
+        _cut("Patches", len(last), len(rows)),
+        columns,
+        tuple(_patch_row(one, patch) for one, patch in last),
+        empty="No round has proposed a patch yet.",
+        links=tuple(f"{one.link}#{patch.patch_id}" if one.link else "" for one, patch in last),
+    )
+
+
+def _patch_row(one: RoundLine, patch: PatchView) -> tuple[str, ...]:
+    stands = STANDINGS[patch.standing] + (f"; {patch.since}" if patch.since else "")
+    change = excerpt(change_words(patch), 160)
+    decided = patch.decided.split(": ")[0]  # the reason stands in the report
+    return (patch.patch_id, one.key, patch.target, change, stands, patch.gate, decided)
+
+
+def record_table(life: pl.DataFrame) -> Table:
+    """What is on record of patches (LIFE_SCHEMA), the newest first."""
+    events: list[tuple[str, Event]] = [
+        (name, event) for name, found in events_by_patch(life).items() for event in found
+    ]
+    events.sort(key=lambda item: item[1]["at"], reverse=True)
+    rows = tuple(
+        (
+            f"{event['at']:%Y-%m-%d %H:%M}", name, event_words(event["event"]), event["by"] or "",
+            event["round"] or "", excerpt(event["reason"] or "", 300),
+        )
+        for name, event in events[:MOST_EVENTS]
+    )  # fmt: skip
+    columns = ("When (UTC)", "Patch", "What", "By", "In", "Why")
+    return Table(_cut("On record, the newest first", len(rows), len(events)), columns, rows, empty="Nothing.")
+
+
+def cost_by_round(rounds: Sequence[RoundLine]) -> Table:
+    """What each round took, in units that are the same on every machine."""
+    last = [one for one in rounds if one.costs][-MOST_ROUNDS:]
+    names = sorted({name for one in last for name, amount in one.costs.items() if amount})
+    rows = tuple((one.key, *(number(one.costs.get(name, 0), 4) for name in names)) for one in last)
+    columns = ("Round", *names)
+    return Table("Cost by round", columns, rows, frozenset(range(1, len(columns))), "Nothing was spent.")
+
+
+def _cut(caption: str, shown: int, of: int) -> str:
+    return caption if shown == of else f"{caption} (the last {shown} of {of})"
+
+
+def _patches(count: int) -> str:
+    return "1 patch" if count == 1 else plural(count, "patche")

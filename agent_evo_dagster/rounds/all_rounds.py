@@ -1,0 +1,108 @@
+"""What the page over all rounds is told: each round as far as it went, and the record of its patches."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote
+
+import polars as pl
+
+from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
+from agent_evo_dagster.analysis.types import TREND_SCHEMA
+from agent_evo_dagster.analysis.views.all_rounds import RoundLine
+from agent_evo_dagster.analysis.views.gate import patch_views
+from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
+from agent_evo_dagster.errors import EvaluationError, RoundError
+from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.rounds.reporting import COSTLY, costs, whole_lives
+from agent_evo_dagster.rounds.status import last_reward, sessions_of
+from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.rounds.types import RoundManifest
+from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
+
+_GATE = ("skill_patches", "patch_evaluation", "patch_decisions")
+
+
+def all_rounds_inputs(settings: Settings, folder: Path) -> AllRoundsInputs:
+    """The inputs of a page in `folder`, from where its links lead to the reports.
+
+    Raises:
+        DecisionError: the record of decisions is not whole.
+    """
+    store, warehouse = RoundStore(settings.rounds), Warehouse(settings.warehouse)
+    life = whole_lives(ledger_of(settings.bank_path), store, warehouse)
+    reader = _Reader(store, warehouse, settings.reports, folder, life)
+    manifests = store.all()
+    scores = [reader.scores(manifest) for manifest in manifests]
+    rounds = [reader.line(*both) for both in zip(manifests, scores, strict=True)]
+    trend = pl.concat([pl.DataFrame(schema=TREND_SCHEMA), *(one.trend for one in scores)])
+    return AllRoundsInputs(rounds, trend, life)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """How good the policy of one round was; or nothing, and why."""
+
+    trend: pl.DataFrame
+    changes: Changes
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Reads rounds that may have come to their end or not; what is not stored yet is empty."""
+
+    store: RoundStore
+    warehouse: Warehouse
+    reports: Path
+    folder: Path
+    life: pl.DataFrame
+
+    def line(self, manifest: RoundManifest, scores: _Scores) -> RoundLine:
+        """One round."""
+        key = manifest.key
+        config, metrics = self._frame("training_config", key), self._frame("training_metrics", key)
+        patches, judged, decided = (self._frame(name, key) for name in _GATE)
+        costly = {name: self._frame(name, key) for name in COSTLY}
+        return RoundLine(
+            key=key,
+            opened_at=manifest.opened_at,
+            status=self._status(key),
+            sessions=len(sessions_of(manifest)),
+            starts_from=manifest.parent.round if manifest.parent else "embedded base",
+            request=manifest.request,
+            settings=dict(config.select("name", "value").iter_rows()) if config.width else {},
+            steps=metrics["step"].n_unique() if metrics.width else 0,
+            reward=last_reward(metrics) if metrics.width else None,
+            changes=scores.changes,
+            patches=patch_views(key, patches, judged, decided, self.life),
+            costs=costs(costly) if all(frame.width for frame in costly.values()) else {},
+            problem=scores.problem,
+            link=self._link(key),
+        )
+
+    def scores(self, manifest: RoundManifest) -> _Scores:
+        """Its evaluation; one whose scores cannot be told hides no other round."""
+        evaluation = self._frame("policy_evaluation", manifest.key)
+        try:
+            trend = trend_rows(manifest.key, manifest.number, evaluation)
+            return _Scores(trend, changes_of(evaluation))
+        except EvaluationError as error:
+            nothing = pl.DataFrame(schema=TREND_SCHEMA)
+            return _Scores(nothing, {}, f"its scores cannot be told: {error}")
+
+    def _status(self, key: str) -> str:
+        try:
+            status = self.store.status(key)
+        except RoundError:
+            return "unreadable"
+        return status.status if status else "open"
+
+    def _frame(self, asset: str, key: str) -> pl.DataFrame:
+        path = self.warehouse.path((asset,), key)
+        return self.warehouse.read((asset,), key) if path.is_file() else pl.DataFrame()
+
+    def _link(self, key: str) -> str:
+        page = self.reports / key / "report.html"
+        return quote(Path(os.path.relpath(page, self.folder)).as_posix()) if page.is_file() else ""

@@ -1,0 +1,121 @@
+"""The page over all rounds: what each did, what became of its patches, and where its report is."""
+
+import re
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs, render_all_rounds
+from agent_evo_dagster.analysis.types import TREND_SCHEMA
+from agent_evo_dagster.analysis.views import all_rounds as views
+from agent_evo_dagster.patches.life import LIFE_SCHEMA
+from tests.agent_evo_dagster.analysis.builders import life_frame
+from tests.agent_evo_dagster.analysis.pages import Outline
+from tests.agent_evo_dagster.analysis.rounds import all_of, line
+
+PATCH = "p-0123456789abcdef"
+
+
+def test_the_first_lines_say_how_many_how_good_and_what_waits():
+    told = render_all_rounds(all_of(line(1), line(2, decision="wait", events=()))).markdown
+    assert told.startswith("# 2 rounds; 1 patch in the skills, 0 taken out again.")
+    assert "Held-out accuracy, sampled: 0.20 \\[" in told
+    assert "before round-0001, 0.60 \\[" in told and "after round-0002" in told
+    assert "1 patch waits for a person." in told
+
+
+def test_a_round_is_told_in_a_row_that_leads_to_its_report():
+    table = views.round_table([line(1, steps=6)])
+    (row,) = table.rows
+    assert row[:3] == ("round-0001", "complete", "0.20 → 0.60") and row[3].startswith("+0.40 [")
+    assert row[4:7] == ("1 in the skill", "the first", "6")
+    assert row[7:] == ("0.4", "embedded base", "2026-01-05 09:00", "nothing beyond the skills")
+    assert table.links == ("round-0001/report.html",)
+
+
+def test_settings_are_told_where_they_changed():
+    rounds = [
+        line(1, settings={"learning_rate": "2e-05", "seed": "0", "model": '"tiny"'}),
+        line(2, settings={}),
+        line(3, settings={"learning_rate": "0.0001", "seed": "1", "model": '"tiny"'}),
+        line(4, settings={"learning_rate": "0.0001", "seed": "2"}),
+    ]
+    moved = [row[5] for row in views.round_table(rounds).rows]
+    assert moved == ["the first", "no training yet", "learning_rate 2e-5 → 1e-4", "model tiny → not set"]
+
+
+def test_a_patch_is_told_as_it_stands_now_and_leads_to_its_place():
+    one = line(1, events=("approve", "adopt", "take_out"))
+    (row,) = views.patch_table([one]).rows
+    assert row[:4] == (PATCH, "round-0001", "rllm-config/optimisation", "learning_rate 2e-5 → 1e-4")
+    assert row[4].startswith(
+        "taken out again; 2026-01-05 11:00 UTC: taken out of the skill by policy:regression"
+    )
+    assert row[5].startswith("accept by probe") and row[6].endswith("policy:auto on 2026-01-05 09:00 UTC")
+    assert views.patch_table([one]).links == (f"round-0001/report.html#{PATCH}",)
+
+
+def test_the_record_has_the_newest_first():
+    rows = views.record_table(life_frame("approve", "adopt", "take_out", round_key="round-0002")).rows
+    assert [row[2] for row in rows] == ["taken out of the skill", "written into the skill", "approved"]
+    assert rows[0][3:5] == ("policy:regression", "round-0002")
+
+
+def test_costs_are_told_by_round_and_in_all():
+    rounds = [line(1, costs={"gate rollouts": 1600, "gate tokens": 0}), line(2, costs={"gate rollouts": 100})]
+    table = views.cost_by_round(rounds)
+    assert table.columns == ("Round", "gate rollouts")
+    assert table.rows == (("round-0001", "1600"), ("round-0002", "100"))
+    assert "1700 gate rollouts" in views.cards(rounds)[3].notes
+
+
+def test_a_round_that_did_not_end_or_cannot_be_told_hides_no_other():
+    odd = line(
+        2,
+        status="open",
+        settings={},
+        changes={},
+        patches=(),
+        costs={},
+        reward=None,
+        link="",
+        problem="no scores",
+    )
+    report = render_all_rounds(all_of(line(1), odd))
+    assert "- round-0002: no scores" in report.markdown
+    assert "| round-0002 | open | not measured | n/a | none | no training yet | 6 |" in report.markdown
+    assert "round-0002/report.html" not in report.html
+    assert "1 complete; 1 open" in report.markdown
+
+
+def test_before_the_first_round_the_page_says_how_to_begin():
+    nothing = AllRoundsInputs((), pl.DataFrame(schema=TREND_SCHEMA), pl.DataFrame(schema=LIFE_SCHEMA))
+    report = render_all_rounds(nothing)
+    assert report.markdown.startswith("# No round is open yet.\n\n- Open one: agent-evo rounds open\n")
+    Outline(report.html)
+
+
+def test_the_same_rounds_give_the_same_bytes():
+    assert render_all_rounds(all_of(line(1), line(2))) == render_all_rounds(all_of(line(1), line(2)))
+
+
+def test_the_page_has_a_bound_and_says_what_it_leaves_out():
+    one = line(1, request='"' * 5000)
+    many = [replace(one, key=f"round-{number:04}") for number in range(1, 251)]
+    report = render_all_rounds(replace(all_of(one), rounds=many))
+    assert "Rounds (the last 200 of 250)" in report.markdown
+    assert "Patches (the last 200 of 250)" in report.markdown
+    assert len(report.html.encode()) < 1_000_000
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "\u202e` | x", "[a](http://x)"])
+def test_no_text_becomes_markup(text):
+    plain = line(1, request=text, problem=text)
+    patches = tuple(replace(one, description=text, gate=text, changes=()) for one in plain.patches)
+    hostile = replace(plain, patches=patches)
+    harmless = line(1, request="x", problem="x")
+    pages = [render_all_rounds(all_of(one)) for one in (hostile, harmless)]
+    assert Outline(pages[0].html).tags == Outline(pages[1].html).tags
+    assert "<script" not in pages[0].markdown and "\u202e" not in pages[0].html + pages[0].markdown
+    assert not re.search(r"(?<!\\)\]\(", pages[0].markdown.replace("](<", ""))
