@@ -1,6 +1,7 @@
 """`agent-evo export`: a round's sessions, or the rollouts of its training, as files that other tools read."""
 
 import json
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,11 +10,15 @@ import typer
 
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.sources.atif import documents_of
-from agent_evo_dagster.capture.sources.rollouts import events_of_rollouts
+from agent_evo_dagster.capture.sources.rollouts import ReadTurn, TurnCall, events_of_rollouts
 from agent_evo_dagster.capture.types import USAGE_SCHEMA
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.rounds.runs import sampled_format
 from agent_evo_dagster.rounds.store import RoundStore
+from agent_evo_dagster.training.config_sources import config_from_frame
+from agent_evo_dagster.training.tool_calls.registry import FormatName, named_format
+from agent_evo_dagster.training.tool_calls.types import ToolCall
 from agent_evo_dagster.trajectories.atif import to_atif
 from agent_evo_dagster.trajectories.build import build_trajectories
 from agent_evo_dagster.warehouse import Warehouse
@@ -34,7 +39,9 @@ def export(
     RoundStore(settings.rounds).load(key)
     store = Warehouse(settings.warehouse)
     if rollouts:
-        documents = documents_of_rollouts(store.read(("rollout_trajectories",), key), run=key)
+        config = config_from_frame(store.read(("training_config",), key))
+        read = reader_of(sampled_format(settings.runs, key, config.tool_format))
+        documents = documents_of_rollouts(store.read(("rollout_trajectories",), key), run=key, read=read)
     else:
         frames = [store.read((name,), key) for name in ("hook_events", "trajectories", "token_usage")]
         documents = documents_of_round(*frames)
@@ -57,9 +64,40 @@ def documents_of_round(
     return found
 
 
-def documents_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> dict[str, dict[str, object]]:
+class _AnyTool(Collection[str]):
+    """Every name is that of a tool: which ones there were is the environment's to know."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def reader_of(name: FormatName) -> ReadTurn:
+    """Reads the calls of a turn as the training did; what is not a good call has no name."""
+    format_ = named_format(name)
+
+    def read(text: str) -> list[TurnCall]:
+        parsed = format_.parse(text, _AnyTool())
+        return [
+            TurnCall(*span, item.name, item.arguments)
+            if isinstance(item, ToolCall)
+            else TurnCall(*span, None, None)
+            for item, span in zip(parsed.items, parsed.spans, strict=True)
+        ]
+
+    return read
+
+
+def documents_of_rollouts(
+    rollouts: pl.DataFrame, *, run: str, read: ReadTurn
+) -> dict[str, dict[str, object]]:
     """Documents by name, one for each rollout; its score, and what it belongs to, are in `extra`."""
-    events = events_of_rollouts(rollouts, run=run)
+    events = events_of_rollouts(rollouts, run=run, read=read)
     sessions = events["session_id"].unique(maintain_order=True)
     ends = events.filter(kind="Stop").select("session_id", "extra").iter_rows()
     scores = {session: json.loads(extra) for session, extra in ends}

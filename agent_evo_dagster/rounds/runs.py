@@ -1,6 +1,7 @@
 """Training output of rounds: where it lies and whether it is whole. No training."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import ValidationError
 
@@ -8,7 +9,9 @@ from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.files import sha256_tree
 from agent_evo_dagster.rounds.types import ParentCheckpoint
 from agent_evo_dagster.training.launch import REQUEST_FILE
+from agent_evo_dagster.training.policy.checkpoints import chat_template_of
 from agent_evo_dagster.training.request import WorkerRequest, WorkerResult
+from agent_evo_dagster.training.tool_calls.registry import FormatName, format_of
 
 
 def train_dir(runs: Path, key: str) -> Path:
@@ -25,6 +28,25 @@ def completed_checkpoint(runs: Path, key: str) -> str | None:
         return WorkerResult.model_validate_json(result.read_bytes()).checkpoint_sha256
     except ValidationError:
         return None
+
+
+def sampled_format(runs: Path, key: str, asked: FormatName | Literal["auto"]) -> FormatName:
+    """The format of tool calls that a round's rollouts were sampled with, where `asked` was configured.
+
+    Raises:
+        RoundError: the policy's own format was asked for, and its checkpoint is gone.
+        TrainingError: its chat template tells no format.
+    """
+    if asked != "auto":
+        return asked
+    folder = train_dir(runs, key) / "checkpoint"
+    template = chat_template_of(folder)
+    if template is None:
+        raise RoundError(
+            f"The rollouts of {key} have the format of tool calls that their policy's chat template shows, "
+            f"and {folder} has none. Make it again: agent-evo rounds run {key} --only training"
+        )
+    return format_of(template)
 
 
 def _model_of(run: Path) -> str | None:

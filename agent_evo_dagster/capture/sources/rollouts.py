@@ -5,11 +5,12 @@ the score. Rollouts have no clock: their order stands in for it, and is marked a
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import polars as pl
 
-from agent_evo_dagster.capture.fields import dump, parse, text_of
+from agent_evo_dagster.capture.fields import dump, text_of
 from agent_evo_dagster.capture.frames import event_frame
 from agent_evo_dagster.capture.records import identity
 from agent_evo_dagster.capture.types import Event, Source, bare_event
@@ -18,19 +19,39 @@ from agent_evo_dagster.errors import CaptureError
 # The columns of training's frame that are told; token ids and their probabilities stay there.
 _NEEDED = ("task_id", "prompt", "text")
 _TOLD = ("step", "group", "task_id", "answer", "reward", "correct", "finish", "turns", "tool_errors")
-_PART = re.compile(
-    r"<tool_call>\s*(?P<call>\{.*?\})\s*</tool_call>"
-    r"|<tool_response>\s*(?P<result>.*?)\s*</tool_response>",
-    re.DOTALL,
+# How chat templates open and end what somebody says: ChatML (Qwen, SmolLM2) and Llama 3. Tool results that
+# spell these out were broken up when they were rendered.
+_HEADER = re.compile(
+    r"<\|im_start\|>(?P<chatml>[a-z]{1,20})\n|<\|start_header_id\|>(?P<llama>[a-z]{1,20})<\|end_header_id\|>\n*"
 )
-_CONTROL = re.compile(r"<\|[a-z_]{1,20}\|>(?:assistant|user|tool)?")
+_RESULT = re.compile(r"<tool_response>\s*(.*?)\s*</tool_response>", re.DOTALL)
+_CONTROL = re.compile(r"<\|[a-z_]{1,20}\|>")
+_END = re.compile(rf"{_CONTROL.pattern}\Z")
+_LONGEST = 24  # characters of a control token
 _START = 946_684_800 * 10**9  # 2000-01-01
 
 Row = Mapping[str, object]
 
 
-def events_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> pl.DataFrame:
-    """The events of each rollout (EVENT_SCHEMA), in the order of the rows; `run` tells runs apart.
+class TurnCall(NamedTuple):
+    """A call in a turn of the policy, and where it stands; without a name it is one that cannot be read."""
+
+    start: int
+    end: int  # calls that were written as one object share their place
+    name: str | None
+    arguments: object
+
+
+ReadTurn = Callable[[str], Sequence[TurnCall]]  # the calls of a turn in order, in the format of the policy
+
+
+def events_of_rollouts(rollouts: pl.DataFrame, *, run: str, read: ReadTurn) -> pl.DataFrame:
+    """The events of each rollout (EVENT_SCHEMA), in the order of the rows.
+
+    Args:
+        rollouts: training's frame of them.
+        run: tells runs apart.
+        read: finds the calls of a turn, in the format that the rollouts were sampled with.
 
     Raises:
         CaptureError: a column is missing.
@@ -42,14 +63,14 @@ def events_of_rollouts(rollouts: pl.DataFrame, *, run: str) -> pl.DataFrame:
         )
     columns = [name for name in dict.fromkeys((*_NEEDED, *_TOLD)) if name in rollouts.columns]
     rows = enumerate(rollouts.select(columns).iter_rows(named=True))
-    return event_frame([event for number, row in rows for event in _Rollout(run, number, row).events()])
+    return event_frame([event for number, row in rows for event in _Rollout(run, number, row, read).events()])
 
 
 class _Rollout:
     """One rollout's events in the making."""
 
-    def __init__(self, run: str, number: int, row: Row) -> None:
-        self.run, self.number, self.row = run, number, row
+    def __init__(self, run: str, number: int, row: Row, read: ReadTurn) -> None:
+        self.run, self.number, self.row, self.read = run, number, row, read
         self.made = 0
 
     def events(self) -> Iterator[Event]:
@@ -60,20 +81,37 @@ class _Rollout:
         yield self._event("Stop", extra=dump(told))
 
     def _turns(self, text: str) -> Iterator[Event]:
-        """A result answers the oldest call that has none."""
+        """A result answers the oldest call of the turn before that has none."""
         waiting: list[Event] = []
-        end = 0
-        for part in _PART.finditer(text):
-            yield from self._words(text[end : part.start()])
-            end = part.end()
-            if part["call"] is not None:
-                waiting.append(self._call(part["call"]))
-                yield waiting[-1]
-            elif waiting:
-                yield self._end(waiting.pop(0), part["result"])
-        yield from self._words(text[end:])
-        for begun in waiting:  # such as the one that ends the rollout: nobody broke it off
-            yield self._end(begun, None)
+        for speaker, said in _spoken(text):
+            if speaker == "assistant":
+                yield from self._ends(waiting)
+                waiting = []
+                for event in self._turn(said):
+                    if event.kind == "PreToolUse":
+                        waiting.append(event)
+                    yield event
+                continue
+            for result in _results(said):
+                if waiting:
+                    yield self._end(waiting.pop(0), result)
+                elif result:  # an environment that says more than tools do
+                    yield self._event("UserPromptSubmit", text=result)
+        yield from self._ends(waiting)  # such as the one that ends the rollout: nobody broke it off
+
+    def _turn(self, text: str) -> Iterator[Event]:
+        """Words and calls of one turn, in its order."""
+        at = 0
+        for call in self.read(text):
+            if call.start >= at:
+                yield from self._words(text[at : call.start])
+                at = call.end
+            yield self._call(call, text[call.start : call.end])
+        yield from self._words(text[at:])
+
+    def _ends(self, begun: Sequence[Event]) -> Iterator[Event]:
+        """The ends of calls that were not answered."""
+        return (self._end(each, None) for each in begun)
 
     def _end(self, begun: Event, result: str | None) -> Event:
         return self._event("PostToolUse")._replace(
@@ -88,17 +126,12 @@ class _Rollout:
         if words:
             yield self._event("MessageDisplay", text=words)
 
-    def _call(self, text: str) -> Event:
+    def _call(self, call: TurnCall, written: str) -> Event:
         """A call as the policy wrote it; what cannot be read of it stays text."""
-        try:
-            told = parse(text.encode())
-        except ValueError:
-            told = None
-        call = told if isinstance(told, dict) else {"arguments": text}
         return self._event("PreToolUse")._replace(
-            tool_name=text_of(call.get("name")),
+            tool_name=call.name,
             tool_use_id=f"call-{self.run}-{self.number}-{self.made}",
-            tool_input=dump(call.get("arguments")),
+            tool_input=dump(written if call.name is None else call.arguments),
         )
 
     def _event(self, kind: str, *, text: str | None = None, extra: str | None = None) -> Event:
@@ -110,3 +143,25 @@ class _Rollout:
             identity(origin.encode()), session, kind, _START + place, Source.ROLLOUT, file, place
         )
         return event._replace(prompt_id=text_of(self.row["task_id"]), text=text, extra=extra, derived=["at"])
+
+
+def _spoken(text: str) -> Iterator[tuple[str, str]]:
+    """Who said what, in order; a rollout begins within a turn of the policy."""
+    speaker, at = "assistant", 0
+    for header in _HEADER.finditer(text):
+        yield speaker, _without_end(text[at : header.start()])
+        speaker, at = header["chatml"] or header["llama"], header.end()
+    yield speaker, _without_end(text[at:])
+
+
+def _without_end(said: str) -> str:
+    """Without the control tokens that end it."""
+    said = said.rstrip()
+    while end := _END.search(said[-_LONGEST:]):
+        said = said[: -len(end.group())].rstrip()
+    return said
+
+
+def _results(said: str) -> list[str]:
+    """The results in what the environment wrote: those in tags, or the whole where a template has none."""
+    return _RESULT.findall(said) or [said.strip()]

@@ -1,5 +1,6 @@
 """Checkpoints in the Hugging Face layout: loading, and saving in one step. No pickles, only safetensors."""
 
+import json
 import shutil
 import tempfile
 from dataclasses import dataclass
@@ -96,6 +97,15 @@ def load_tokenizer(folder: Path) -> Any:
     from transformers import AutoTokenizer
 
     return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
+def chat_template_of(folder: Path) -> str | None:
+    """The chat template of the policy in `folder`, read without its libraries; null where there is none."""
+    template, config = folder / "chat_template.jinja", folder / "tokenizer_config.json"
+    if template.is_file():
+        return template.read_text("utf-8")
+    found = json.loads(config.read_bytes()).get("chat_template") if config.is_file() else None
+    return found if isinstance(found, str) else None
 
 
 def save_checkpoint(model: Any, tokenizer: Any, folder: Path) -> str:

@@ -26,6 +26,7 @@ class HermesFormat:
     def parse(self, text: str, tools: Collection[str]) -> ParsedTurn:
         """Read the calls in `text`; whatever is not a good call becomes a diagnostic."""
         items: list[ToolCall | Diagnostic] = []
+        spans: list[tuple[int, int]] = []
         at = 0
         while mark := _MARK.search(text, at):
             if mark.group() == OPEN:
@@ -33,9 +34,11 @@ class HermesFormat:
             else:
                 item, at = _out_of_place(mark.group()), mark.end()
             items.append(item)
-        if not items and BARE_CALL.search(text):
+            spans.append((mark.start(), at))
+        if not items and (bare := BARE_CALL.search(text)):
             items.append(Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the tool call in its tags"))
-        return ParsedTurn(tuple(items))
+            spans.append((bare.start(), len(text)))
+        return ParsedTurn(tuple(items), tuple(spans))
 
     def _call(self, text: str, start: int, tools: Collection[str]) -> tuple[ToolCall | Diagnostic, int]:
         """The call whose body begins at `start`, and where reading goes on."""

@@ -24,18 +24,21 @@ class LlamaJsonFormat:
 
     def parse(self, text: str, tools: Collection[str]) -> ParsedTurn:
         """Read the calls in `text`; whatever is not a good call becomes a diagnostic."""
-        if _FOREIGN.search(text):
-            return ParsedTurn((Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the tool call as JSON alone"),))
+        if foreign := _FOREIGN.search(text):
+            fault = Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the tool call as JSON alone")
+            return ParsedTurn((fault,), ((foreign.start(), len(text)),))
         items: list[ToolCall | Diagnostic] = []
+        spans: list[tuple[int, int]] = []
         recovered: list[Fault] = []
         at, loose = self._start(text)
         while at is not None:
             item, end, renamed = self._call(text, at, tools)
             items.append(item)
+            spans.append((at, end))
             if isinstance(item, ToolCall) and (loose or renamed):
                 recovered.append(Fault.LOOSE)
             at, loose = _following(text, end)
-        return ParsedTurn(tuple(items), tuple(recovered))
+        return ParsedTurn(tuple(items), tuple(spans), tuple(recovered))
 
     @staticmethod
     def _start(text: str) -> tuple[int | None, bool]:

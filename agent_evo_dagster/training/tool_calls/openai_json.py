@@ -27,10 +27,11 @@ class OpenAiFormat:
 
     def parse(self, text: str, tools: Collection[str]) -> ParsedTurn:
         """Read the calls in `text`; whatever is not a good call becomes a diagnostic."""
-        if _FOREIGN.search(text):
+        if foreign := _FOREIGN.search(text):
             message = "Error: write the calls as a JSON object with tool_calls"
-            return ParsedTurn((Diagnostic(Fault.FOREIGN_FORMAT, message),))
+            return ParsedTurn((Diagnostic(Fault.FOREIGN_FORMAT, message),), ((foreign.start(), len(text)),))
         items: list[ToolCall | Diagnostic] = []
+        spans: list[tuple[int, int]] = []
         recovered: list[Fault] = []
         at = 0
         while found := _OBJECT.search(text, at):
@@ -38,8 +39,9 @@ class OpenAiFormat:
             for each in read:
                 item, loose = self._call(each, tools)
                 items.append(item)
+                spans.append((found.start(), at))
                 recovered += [Fault.LOOSE] * (loose and isinstance(item, ToolCall))
-        return ParsedTurn(tuple(items), tuple(recovered))
+        return ParsedTurn(tuple(items), tuple(spans), tuple(recovered))
 
     def _object(self, text: str, at: int, opening: str) -> tuple[Sequence[JsonValue | Diagnostic], int]:
         """The calls of the object that begins at `at`, not yet checked, and where reading goes on."""

@@ -43,42 +43,48 @@ class QwenXmlFormat:
     def parse(self, text: str, tools: Collection[str]) -> ParsedTurn:
         """Read the calls in `text`; whatever is not a good call becomes a diagnostic."""
         items: list[ToolCall | Diagnostic] = []
+        spans: list[tuple[int, int]] = []
         recovered: list[Fault] = []
-        at, opened = 0, False
+        at = 0
+        opened: int | None = None  # where the tag before a function began
         while mark := _MARK.search(text, at):
+            begin = mark.start() if opened is None else opened
+            opened = None
+            item: ToolCall | Diagnostic | None
             if mark.group() == OPEN:
-                opened, (item, at) = True, _opening(text, mark.end())
-                items.extend(item)
-                continue
-            if mark.group() == "<function=":
+                item, at = _opening(text, mark.end())
+                if item is None:
+                    opened = mark.start()
+                    continue
+            elif mark.group() == "<function=":
                 body = _function(text, mark.end(), tools)
-                items.append(body.item)
-                at = _after_close(text, body.end)
-                if isinstance(body.item, ToolCall) and (body.loose or not opened or at == body.end):
+                item, at = body.item, _after_close(text, body.end)
+                unopened = begin == mark.start()
+                if isinstance(item, ToolCall) and (body.loose or unopened or at == body.end):
                     recovered.append(Fault.LOOSE)
             else:
-                items.append(
-                    Diagnostic(Fault.STRAY_CLOSING_TAG, "Error: a tool call is closed that was not opened")
-                )
-                at = mark.end()
-            opened = False
-        if not items and BARE_CALL.search(text):
+                message = "Error: a tool call is closed that was not opened"
+                item, at = Diagnostic(Fault.STRAY_CLOSING_TAG, message), mark.end()
+            items.append(item)
+            spans.append((begin, at))
+        if not items and (bare := BARE_CALL.search(text)):
             items.append(Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the call as <function=...>"))
-        return ParsedTurn(tuple(items), tuple(recovered))
+            spans.append((bare.start(), len(text)))
+        return ParsedTurn(tuple(items), tuple(spans), tuple(recovered))
 
 
-def _opening(text: str, at: int) -> tuple[tuple[Diagnostic, ...], int]:
+def _opening(text: str, at: int) -> tuple[Diagnostic | None, int]:
     """Nothing, where a function follows the opening tag; otherwise what is there instead, skipped."""
     start = len(text) - len(text[at:].lstrip())
     if text.startswith("<function=", start):
-        return (), start
+        return None, start
     following = _MARK.search(text, at)
     if following is None or following.group() != CLOSE:
         end = len(text) if following is None else following.start()
-        return (Diagnostic(Fault.TRUNCATED, "Error: the tool call is not closed"),), end
+        return Diagnostic(Fault.TRUNCATED, "Error: the tool call is not closed"), end
     if text.startswith("{", start):
-        return (Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the call as <function=...>"),), following.end()
-    return (Diagnostic(Fault.MALFORMED, "Error: the tool call names no function"),), following.end()
+        return Diagnostic(Fault.FOREIGN_FORMAT, "Error: write the call as <function=...>"), following.end()
+    return Diagnostic(Fault.MALFORMED, "Error: the tool call names no function"), following.end()
 
 
 def _function(text: str, at: int, tools: Collection[str]) -> _Body:

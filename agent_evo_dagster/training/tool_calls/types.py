@@ -45,6 +45,7 @@ class ParsedTurn:
     """One assistant turn: calls and faults in the order of the text."""
 
     items: tuple[ToolCall | Diagnostic, ...]
+    spans: tuple[tuple[int, int], ...]  # where each item stands in the text; calls of one object share theirs
     recovered: tuple[Fault, ...] = ()  # one for each call among them that was read in spite of a fault
 
     @property

@@ -40,6 +40,16 @@ def test_several_calls_keep_their_order(name):
 
 
 @every_format
+def test_the_words_around_calls_are_what_no_span_holds(name):
+    second = ToolCall("finish", {"response": "3"})
+    text = f"I add. {render(name)}\nand then{render(name, second)} done"
+    parsed = parse(name, text)
+    assert parsed.calls == (CALL, second)
+    (one, other), (three, four) = parsed.spans
+    assert (text[:one], text[other:three].strip(), text[four:]) == ("I add. ", "and then", " done")
+
+
+@every_format
 @pytest.mark.parametrize("tag", ["</tool_call>", "</function>x", "; }", "</parameter> x", '"}]'])
 def test_what_ends_a_call_may_stand_within_an_argument(name, tag):
     call = ToolCall("finish", {"response": f"a{tag}b"})
@@ -107,6 +117,9 @@ def test_any_text_is_parsed_without_raising(name, text):
     parsed = parse(name, text)
     assert all(call.name in TOOLS and isinstance(call.arguments, dict) for call in parsed.calls)
     assert len(parsed.recovered) <= len(parsed.calls)
+    ends = [0, *(at for span in dict.fromkeys(parsed.spans) for at in span)]
+    assert len(parsed.spans) == len(parsed.items)
+    assert ends == sorted(ends) and ends[-1] <= len(text)
 
 
 @every_format
