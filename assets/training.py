@@ -11,11 +11,11 @@ from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.runs import train_dir
 from agent_evo_dagster.training.config_sources import config_from_frame, to_frame
 from agent_evo_dagster.training.metrics import METRICS_FILE, read_metrics
-from agent_evo_dagster.training.output import read_rollouts
+from agent_evo_dagster.training.output import read_inputs, read_rollouts
 from agent_evo_dagster.training.request import WorkerRequest
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 from assets.partitions import EVOLUTION_ROUNDS
-from assets.presentation import OWNER, Results, check, counts, numbers, table
+from assets.presentation import OWNER, Metadata, Results, check, counts, numbers, table
 from assets.schema import length_problems, schema_problems
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
@@ -118,9 +118,17 @@ def training_run(
             "device": result.hardware.get("device", "not told"),
             "dtype": result.hardware.get("dtype", "not told"),
             "packages": dg.MetadataValue.json(result.packages),
+            **_inputs(target),
             "run_dir": dg.MetadataValue.path(target),
         },
     )
+
+
+def _inputs(run: Path) -> Metadata:
+    """What the run was made from beside its settings: files by hash, rows of data by what became of them."""
+    found = read_inputs(run)
+    shown = table(found, found.columns) if found.height else dg.MetadataValue.text("settings alone")
+    return {"inputs": shown}
 
 
 def _name(policy: Path | None, home: Path) -> str | None:

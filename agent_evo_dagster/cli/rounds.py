@@ -190,7 +190,7 @@ def _state(store: RoundStore, key: str) -> str:
 def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
     state = _state(store, manifest.key)
     sessions = len(sessions_of(manifest))
-    parent = manifest.parent.round if manifest.parent else "embedded base"
+    parent = manifest.parent.round if manifest.parent else "base of its model"
     return [
         manifest.key,
         f"{manifest.opened_at:%Y-%m-%d %H:%M}",

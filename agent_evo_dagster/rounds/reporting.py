@@ -5,6 +5,7 @@ A report that is made again tells what came after it was made first; all else is
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import polars as pl
 
@@ -20,6 +21,7 @@ from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.training.config_sources import config_from_frame
 from agent_evo_dagster.warehouse import Warehouse
 
 # The assets that the report tells of.
@@ -83,7 +85,7 @@ def report_inputs(
         training_trend=_training_trend(earlier, warehouse),
         settings=frames["training_config"],
         compiled=frames["skill_versions"],
-        checkpoints=_checkpoints(manifest, frames["training_run"]),
+        checkpoints=checkpoints(manifest, frames["training_run"], frames["training_config"]),
         costs=costs(frames),
         operator=manifest.operated.line() if manifest.operated else "",
     )
@@ -172,7 +174,13 @@ def _training_trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.Da
     return pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), *rows])
 
 
-def _checkpoints(manifest: RoundManifest, run: pl.DataFrame) -> dict[str, str]:
-    """The weights that the round started from and those that it made, by hash."""
-    origin = f"start ({manifest.parent.round if manifest.parent else 'embedded base'})"
-    return {origin: run["init_sha256"][0], "trained": run["checkpoint_sha256"][0]}
+def checkpoints(manifest: RoundManifest, run: pl.DataFrame, config: pl.DataFrame) -> dict[str, str]:
+    """The weights that the round started from and those that it made, by hash.
+
+    A round that trains another model than the one before it starts from that model's base.
+    """
+    start, parent = run["init_sha256"][0], manifest.parent
+    goes_on = parent is not None and parent.sha256 == start
+    base = Path(config_from_frame(config).model).name  # a model of one's own is a folder of this machine
+    origin = parent.round if parent and goes_on else f"base of the model {base}"
+    return {f"start ({origin})": start, "trained": run["checkpoint_sha256"][0]}

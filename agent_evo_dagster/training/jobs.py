@@ -17,6 +17,7 @@ from agent_evo_dagster.training.engine_choice import evaluation_engines, trainin
 from agent_evo_dagster.training.environment_choice import environment_for
 from agent_evo_dagster.training.evaluate import evaluate
 from agent_evo_dagster.training.outcome import Outcome, versions, write_frame
+from agent_evo_dagster.training.output import EVALUATION_FILE, INPUTS_FILE, ROLLOUTS_FILE
 from agent_evo_dagster.training.own_files import own_hashes
 from agent_evo_dagster.training.placement import placement
 from agent_evo_dagster.training.policy.checkpoints import load_trainable, require_checkpoint, save_checkpoint
@@ -25,9 +26,6 @@ from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, Worker
 from agent_evo_dagster.training.states import States
 
 CHECKPOINT_FOLDER = "checkpoint"
-ROLLOUTS_FILE = "rollouts.parquet"
-EVALUATION_FILE = "evaluation.parquet"
-INPUTS_FILE = "inputs.json"
 
 
 def check(request: WorkerRequest) -> None:
@@ -96,6 +94,7 @@ def _record(inputs: Mapping[str, object], run_dir: Path) -> None:
 def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     reporter.phase(f"train with {request.config.backend}", done=0, steps=request.config.max_steps)
     trained = train_elsewhere(request, request.run_dir, reporter)
+    _record(trained.inputs, request.run_dir)
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = sha256_tree(trained.checkpoint)
     return Outcome(trained.steps, _sha256(request.init_checkpoint), saved, trained.stopped_early)

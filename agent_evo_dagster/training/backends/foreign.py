@@ -6,7 +6,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,6 +38,7 @@ class ForeignTrained:
     rollouts: pl.DataFrame  # ROLLOUT_SCHEMA; without rows where the trainer keeps none
     checkpoint: Path
     stopped_early: str | None
+    inputs: Mapping[str, object] = field(default_factory=dict)  # hashes and counts of what was read
 
 
 def follow(run: Run, log: Path, *, poll: Callable[[], bool], tick: Callable[[], None]) -> bool:

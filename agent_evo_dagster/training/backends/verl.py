@@ -66,7 +66,9 @@ def train_with_verl(
     checkpoint = run_dir / "checkpoint"
     merge(strategy, shards, base, checkpoint, log=files.root / "merge.log", tick=monitor.tick)
     _complete(config, deployment, files, run_dir, rollouts)
-    return ForeignTrained(step * config.num_iterations, rollouts, checkpoint, progress.reason)
+    return ForeignTrained(
+        step * config.num_iterations, rollouts, checkpoint, progress.reason, environment.inputs
+    )
 
 
 def command_of(arguments: list[str]) -> list[str]:

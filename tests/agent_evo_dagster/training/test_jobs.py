@@ -4,11 +4,13 @@ import pytest
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.files import sha256_tree
 from agent_evo_dagster.training import jobs
+from agent_evo_dagster.training.backends.foreign import ForeignTrained
 from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.output import read_inputs
 from agent_evo_dagster.training.policy.checkpoints import EMBEDDED, EMBEDDED_SHA256
 from agent_evo_dagster.training.reporting import RunReporter
 from agent_evo_dagster.training.request import EvaluationSpec, ProbeSpec, WorkerRequest
-from agent_evo_dagster.training.types import EVALUATION_SCHEMA
+from agent_evo_dagster.training.types import EVALUATION_SCHEMA, ROLLOUT_SCHEMA
 
 TINY = TrainingConfig(warmup_steps=0, max_steps=1, prompts_per_step=2, num_generations=2)
 SPEC = EvaluationSpec(split="judge", tasks=4, samples=2, greedy=True, seed=0)
@@ -77,3 +79,11 @@ def test_train_leaves_rollouts_metrics_and_a_checkpoint_and_nothing_half_done(tm
     ]
     assert outcome.checkpoint_sha256 == sha256_tree(tmp_path / "checkpoint") != outcome.init_sha256
     assert pl.read_parquet(tmp_path / "rollouts.parquet").height == 4
+
+
+def test_what_another_trainer_read_is_filed_as_that_of_ours(tmp_path, monkeypatch):
+    inputs = {"sha256": {"reward": "ab"}}
+    made = ForeignTrained(1, ROLLOUT_SCHEMA.to_frame(), EMBEDDED, None, inputs)
+    monkeypatch.setattr(jobs, "train_elsewhere", lambda *_: made)
+    run(request("train", tmp_path, config=TINY.model_copy(update={"backend": "verl", "num_iterations": 1})))
+    assert read_inputs(tmp_path).rows() == [("sha256", "reward", "ab")]
