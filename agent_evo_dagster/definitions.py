@@ -26,7 +26,7 @@ from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
 from resources.analyst import AnalystResource
 from resources.detectors import DetectorsResource
-from resources.judges import JudgesResource
+from resources.judges import JudgesResource, LlmJudgeResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.spool import SpoolResource
@@ -77,6 +77,20 @@ def build_resources(settings: Settings) -> dict[str, object]:
             output_tokens=settings.analyst_output_tokens,
         ),
         "judges": JudgesResource(names=list(settings.judges)),
+        "llm_judge": LlmJudgeResource(
+            folder=str(settings.analyses),
+            service=settings.judge_service,
+            model=settings.judge_model,
+            url=settings.judge_url,
+            key_env=settings.judge_key_env,
+            prices=str(settings.prices) if settings.prices else None,
+            calls=settings.judge_calls,
+            tokens=settings.judge_tokens,
+            money=settings.judge_money,
+            seconds=settings.judge_seconds,
+            output_tokens=settings.judge_output_tokens,
+            samples=settings.judge_samples,
+        ),
         "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(
             python=trainer_python,

@@ -16,6 +16,7 @@ ApprovalPolicy = Literal["auto", "manual", "two_person"]
 RollbackScope = Literal["off", "auto", "all"]
 AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
 JudgeName = Literal["rollout", "llm"]
+ServiceName = Literal["anthropic", "openai", "claude_code"]
 
 
 class Settings(BaseSettings):
@@ -78,6 +79,26 @@ class Settings(BaseSettings):
     operator_model: str | None = Field(
         None, description="Model of the operator claude_code; default: the client's own choice."
     )
+    judge_service: ServiceName | None = Field(None, description="Service that the judge llm asks.")
+    judge_model: str | None = Field(None, description="Name of its model.")
+    judge_url: str | None = Field(
+        None, pattern=r"^https?://[^@\s]+$", description="Base URL of the service; default: its own."
+    )
+    judge_key_env: str | None = Field(
+        None, description="Variable with the service's key; none: a server without keys."
+    )
+    judge_samples: int = Field(
+        6, ge=2, le=20, description="Comparisons of each patch, each in both orders; 6 can show harm."
+    )
+    judge_calls: int = Field(100, ge=1, description="Requests for one round's judging, tries included.")
+    judge_tokens: int = Field(300_000, ge=1, description="Tokens that one round's judging may take.")
+    judge_money: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="US dollars that one round's judging may cost."
+    )
+    judge_seconds: float = Field(
+        900.0, gt=0, allow_inf_nan=False, description="Seconds that one round's judging may take."
+    )
+    judge_output_tokens: int = Field(2000, ge=1, description="Tokens of one answer.")
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
     deployment: Path | None = Field(
         None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."

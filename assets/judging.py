@@ -1,32 +1,44 @@
 """The optional judges of a round: made from their names, and shown with what they took. No verdict."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import dagster as dg
 
+from agent_evo_dagster.analysts.jury.examiner import Surroundings
 from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.patches.examiners import Examiner, ExaminerRun
+from agent_evo_dagster.patches.replay import Replay
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 from assets.presentation import Metadata, numbers
-from resources.judges import JudgesResource
+from resources.judges import LlmJudgeResource
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What a round offers to examiners."""
 
-    judges: JudgesResource
+    names: Sequence[str]  # of the judges that are asked for
+    llm: LlmJudgeResource
     manifest: RoundManifest
     bank: SkillBank  # as the round read it
     folder: Path  # of the round's own output
+    replay: Replay  # with the later sessions of each patch
+
+
+def _llm(bench: Bench) -> Examiner:
+    """Shown the whole skill, and failures of sessions that came after the patch was made; of none before."""
+    skills = {ref.name: bench.bank.sections(ref.name) for ref in bench.bank.targets()}
+    sections = {(skill, name): text for skill, texts in skills.items() for name, text in texts.items()}
+    failures = {patch: material.failures() for patch, material in bench.replay.materials.items()}
+    return bench.llm.examiner(bench.manifest.key, Surroundings(sections, failures))
 
 
 # By name, in the order in which they are asked about prose.
-MAKERS: Final[Mapping[str, Callable[[Bench], Examiner]]] = {}
+MAKERS: Final[Mapping[str, Callable[[Bench], Examiner]]] = {"llm": _llm}
 
 
 def examiners(bench: Bench) -> list[Examiner]:
@@ -35,12 +47,12 @@ def examiners(bench: Bench) -> list[Examiner]:
     Raises:
         SettingsError: a name that is none.
     """
-    unknown = sorted(set(bench.judges.names) - set(MAKERS))
+    unknown = sorted(set(bench.names) - set(MAKERS))
     if unknown:
         raise SettingsError(
             f"AGENT_EVO_JUDGES names {', '.join(unknown)}; there are {', '.join(MAKERS) or 'none'} to choose."
         )
-    return [make(bench) for name, make in MAKERS.items() if name in bench.judges.names]
+    return [make(bench) for name, make in MAKERS.items() if name in bench.names]
 
 
 def ran(runs: Iterable[ExaminerRun]) -> Metadata:

@@ -22,7 +22,7 @@ from assets.presentation import OWNER, Metadata, Results, check, diff, numbers, 
 from assets.probe import ProbePlan, Prober
 from assets.schema import schema_problems
 from resources.analyst import AnalystResource
-from resources.judges import JudgesResource
+from resources.judges import JudgesResource, LlmJudgeResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -125,6 +125,7 @@ def patch_evaluation(
     rounds: RoundsResource,
     skill_bank: SkillBankResource,
     judges: JudgesResource,
+    llm_judge: LlmJudgeResource,
     trainer: TrainerResource,
     warehouse: WarehouseResource,
     training_config: pl.DataFrame,
@@ -138,9 +139,9 @@ def patch_evaluation(
     bank = skill_bank.read_by(manifest)
     targets = {ref.name for ref in bank.targets()}
     folder = rounds.path("runs", manifest.key)
-    examined, runs = examine(
-        cases(skill_patches), examiners(Bench(judges, manifest, bank, folder)), targets, context.log.info
-    )
+    replay = Replays(warehouse.store(), manifest.key).judge_of(skill_patches)
+    bench = Bench(judges.names, llm_judge, manifest, bank, folder, replay)
+    examined, runs = examine(cases(skill_patches), examiners(bench), targets, context.log.info)
     prober = Prober(
         context=context,
         plan=config,
@@ -159,7 +160,7 @@ def patch_evaluation(
         facts={name: probe.facts for name, probe in probes.items()},
         proposing=set(rollout_trajectories["task_id"]),
         targets=targets,
-        more=[*examined, Replays(warehouse.store(), manifest.key).judge_of(skill_patches)],
+        more=[*examined, replay],
     )
     yield _judged(frame, ran(runs), wall_seconds=sum(probe.wall_seconds for probe in probes.values()))
 

@@ -1,11 +1,68 @@
-"""The judges beside probe and replay, as Dagster sees them. Not what a round gives them."""
+"""The judges beside probe and replay, as Dagster sees them. Keys stay in the environment."""
 
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from agent_evo_dagster.analysts.budget import Budget, Names
+from agent_evo_dagster.analysts.jury.examiner import LlmExaminer, Surroundings
+from agent_evo_dagster.analysts.registry import Choice, model_of, price_of
+from agent_evo_dagster.errors import SettingsError
+
+NAMES = Names("The judging", "AGENT_EVO_JUDGE", "leave llm out of AGENT_EVO_JUDGES")
+
 
 class JudgesResource(dg.ConfigurableResource[Any]):
-    """The optional judges by name."""
+    """The optional judges by name; what each needs is a resource of its own."""
 
     names: list[str]
+
+
+class LlmJudgeResource(dg.ConfigurableResource[Any]):
+    """The model that the judge `llm` asks; `folder` keeps its answers. Money is in US dollars."""
+
+    folder: str
+    service: str | None = None
+    model: str | None = None
+    url: str | None = None
+    key_env: str | None = None
+    prices: str | None = None
+    money: float | None = None
+    calls: int
+    tokens: int
+    seconds: float
+    output_tokens: int
+    samples: int
+
+    def examiner(self, scope: str, around: Surroundings) -> LlmExaminer:
+        """The examiner of one round, `scope`.
+
+        Raises:
+            SettingsError: no service is named, or it needs a model's name.
+            CaptureError: the table of prices cannot be read.
+        """
+        if self.service is None:
+            raise SettingsError(
+                "AGENT_EVO_JUDGES names llm, and no service that it asks. Name one: "
+                "AGENT_EVO_JUDGE_SERVICE=anthropic, openai or claude_code."
+            )
+        choice = Choice(
+            analyst=self.service,
+            model=self.model,
+            url=self.url,
+            key_env=self.key_env,
+            budget=Budget(self.calls, self.tokens, self.money, self.seconds, self.output_tokens, NAMES),
+            prices=Path(self.prices) if self.prices else None,
+            folder=Path(self.folder),
+        )
+        return LlmExaminer(
+            model=model_of(choice),
+            budget=choice.budget,
+            folder=choice.folder,
+            samples=self.samples,
+            scope=scope,
+            around=around,
+            price=price_of(choice),
+            bounds_itself=choice.bounds_itself,
+        )

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
@@ -49,6 +49,20 @@ def tokens_of(characters: int) -> int:
 def cost_of(price: Price | None, input_tokens: int, output_tokens: int) -> float | None:
     """US dollars; None without a price."""
     return None if price is None else (price.input * input_tokens + price.output * output_tokens) / 1e6
+
+
+def answered(prompt: Prompt[A], extra: int, written: int, price: Price | None) -> Estimate:
+    """What a prompt, with `extra` characters such as a schema, takes with one answer of `written` tokens."""
+    read = tokens_of(prompt.characters + extra) + _OVERHEAD
+    return Estimate(1, read + written, cost_of(price, read, written))
+
+
+def together(parts: Iterable[Estimate]) -> Estimate:
+    """The sum of estimates; without a cost where one of them has none."""
+    every = list(parts)
+    costs = [one.cost_usd for one in every if one.cost_usd is not None]
+    cost = math.fsum(costs) if len(costs) == len(every) else None
+    return Estimate(sum(one.calls for one in every), sum(one.tokens for one in every), cost)
 
 
 def estimate(prompt: Prompt[A], extra: int, budget: Budget, price: Price | None) -> Estimate:

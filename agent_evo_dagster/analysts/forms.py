@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -36,7 +37,7 @@ class Form(Generic[A]):
 
     def schema(self) -> dict[str, Any]:
         """The JSON schema, in the part of the language that all services understand."""
-        schema: dict[str, Any] = _plain(self.answer.model_json_schema())
+        schema: dict[str, Any] = json.loads(_schema_text(self.answer))
         return schema
 
     def read(self, text: str) -> A | str:
@@ -53,6 +54,11 @@ class Form(Generic[A]):
             details = error.errors(include_url=False, include_input=False)[:_PROBLEMS]
             return "; ".join(f"{'.'.join(map(str, one['loc'])) or 'answer'}: {one['msg']}" for one in details)
         return self.check(answer) or answer
+
+
+@lru_cache
+def _schema_text(answer: type[StrictAnswer]) -> str:
+    return json.dumps(_plain(answer.model_json_schema()))
 
 
 def _plain(node: Any) -> Any:

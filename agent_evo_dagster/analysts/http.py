@@ -6,6 +6,7 @@ Keys come from the environment when they are needed, and stand in no message.
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from agent_evo_dagster.analysts.budget import Meter, Names
@@ -14,6 +15,8 @@ from agent_evo_dagster.extras import require
 from agent_evo_dagster.patches.hidden import visible
 
 if TYPE_CHECKING:
+    import ssl
+
     import httpx
 
 MAX_ANSWER = 8 * 1024 * 1024  # bytes
@@ -73,7 +76,9 @@ def post(request: Request, meter: Meter) -> bytes:
     """
     httpx = require("httpx", extra="vllm", feature="an analyst that asks a model")
     wait = FIRST_WAIT
-    with httpx.Client(trust_env=False) as client:  # a proxy of the environment must not see prompts
+    with httpx.Client(
+        trust_env=False, verify=_trusted()
+    ) as client:  # a proxy of the environment must not see prompts
         while True:
             answer = _try(client, request, meter)
             if 200 <= answer.status < 300:
@@ -84,6 +89,14 @@ def post(request: Request, meter: Meter) -> bytes:
                 raise AnalystError(f"{request.url} answered with {said}.{_advice(answer.status, meter)}")
             meter.wait(_wait(answer.retry_after, wait), f"{said} ({request.url})")
             wait = min(2 * wait, LONGEST_WAIT)
+
+
+@lru_cache
+def _trusted() -> "ssl.SSLContext":
+    """Whose certificates are trusted; it takes long to read."""
+    import httpx
+
+    return httpx.create_ssl_context(trust_env=False)
 
 
 @dataclass(frozen=True, slots=True)

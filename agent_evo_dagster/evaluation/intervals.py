@@ -15,6 +15,7 @@ from agent_evo_dagster.errors import EvaluationError
 
 RESAMPLES = 2000
 CONFIDENCE = 0.95
+FEW = 20  # pairs; with fewer, a bootstrap's interval is too narrow to be believed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,23 @@ def paired_bootstrap(
         )
     differences = [after - before for before, after in zip(baseline, candidate, strict=True)]
     return crossed_bootstrap([differences], seed=seed, resamples=resamples, confidence=confidence)
+
+
+def change_interval(changes: Sequence[float]) -> Interval:
+    """Interval of the mean of paired changes, each from -1 to 1; its width is 0 only where n has no end.
+
+    Bootstrap over pairs; Wilson's interval where few pairs, or equal ones, all go one way.
+
+    Raises:
+        EvaluationError: there are none, or one is not finite.
+    """
+    sign = 0 if not changes else 1 if min(changes) >= 0 else -1 if max(changes) <= 0 else 0
+    if sign and (len(changes) < FEW or len(set(changes)) == 1):
+        bound = wilson(min(float(len(changes)), abs(sum(changes))), len(changes))
+        low, high = sorted((sign * bound.low, sign * bound.high))
+        return Interval(sign * bound.mean, low, high, len(changes))
+    found = mean_interval(changes)  # widened, and so perhaps beyond what a mean of changes can be
+    return Interval(found.mean, max(-1.0, found.low), min(1.0, found.high), found.n)
 
 
 def crossed_bootstrap(

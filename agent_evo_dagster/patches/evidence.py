@@ -59,10 +59,10 @@ class LlmFacts(BaseModel):
     rubric: str = Field(description="Version of the rubric.")
     samples: int = Field(ge=1, description="Planned comparisons; each is asked in both orders.")
     asked: int = Field(ge=0, description="Of them, those that were answered in both orders.")
-    by_position: int = Field(
-        ge=0, description="Votes that turned round with the order; each counts as a tie."
-    )
     votes: int = Field(ge=0, description="All votes: criteria times comparisons.")
+    better: int = Field(ge=0, description="Of them, those for the patch in both orders.")
+    worse: int = Field(ge=0, description="Those against it in both orders; the rest are ties.")
+    by_position: int = Field(ge=0, description="Ties that are votes which turned round with the order.")
     failures: int = Field(ge=0, description="Failures of later sessions that the model was shown.")
     stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
 

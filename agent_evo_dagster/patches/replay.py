@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from agent_evo_dagster.evaluation.intervals import CONFIDENCE, Interval, paired_bootstrap, wilson
+from agent_evo_dagster.evaluation.intervals import CONFIDENCE, change_interval
 from agent_evo_dagster.evaluation.regressions import ALPHA
 from agent_evo_dagster.patches.change import patched_text
 from agent_evo_dagster.patches.evidence import Cost, GateEvidence, Measured, ReplayFacts, TaskComparison
@@ -17,7 +17,6 @@ from agent_evo_dagster.patches.judges import Case
 from agent_evo_dagster.patches.naming import Trouble, named_troubles
 from agent_evo_dagster.patches.types import GateVerdict
 
-FEW = 20  # sessions; with fewer, a bootstrap's interval is too narrow to be believed
 _SHOWN = 5
 
 
@@ -37,6 +36,12 @@ class Material:
     own: frozenset[str]  # sessions of the round that made the patch, and of those before
     rounds: tuple[str, ...] = ()
     sessions: tuple[LaterSession, ...] = ()
+
+    def failures(self) -> tuple[Trouble, ...]:
+        """What failed in sessions that can judge the patch, once for each time; none where they cannot."""
+        if _doubts(self):
+            return ()
+        return tuple(trouble for one in self.sessions for seen in one.failures for trouble in sorted(seen))
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +110,7 @@ def _measure(
 ) -> Measured:
     """The share of failures that is named, paired by session."""
     tasks = tuple(_compare(one, before, after) for one in sorted(sessions, key=lambda one: one.session))
-    interval = _interval(tasks)
+    interval = change_interval([one.candidate - one.baseline for one in tasks])
     baseline, candidate = (fmean(getattr(one, side) for one in tasks) for side in ("baseline", "candidate"))
     return Measured(
         n=interval.n,
@@ -134,17 +139,6 @@ def _compare(session: LaterSession, before: frozenset[Trouble], after: frozenset
         baseline_accuracy=shares[0],
         candidate_accuracy=shares[1],
     )
-
-
-def _interval(tasks: Sequence[TaskComparison]) -> Interval:
-    """Bootstrap over sessions; Wilson's, which has a width also then, where few or equal ones go one way."""
-    changes = [one.candidate - one.baseline for one in tasks]
-    sign = 1 if min(changes) >= 0 else -1 if max(changes) <= 0 else 0
-    if sign and (len(changes) < FEW or len(set(changes)) == 1):
-        bound = wilson(min(float(len(changes)), abs(sum(changes))), len(changes))
-        low, high = sorted((sign * bound.low, sign * bound.high))
-        return Interval(sign * bound.mean, low, high, len(changes))
-    return paired_bootstrap([one.baseline for one in tasks], [one.candidate for one in tasks])
 
 
 def _verdict(material: Material, doubts: Sequence[str], measured: Measured | None) -> tuple[GateVerdict, str]:

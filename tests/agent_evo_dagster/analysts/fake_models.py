@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from agent_evo_dagster.analysts.answer import Answer
+from agent_evo_dagster.analysts.jury.question import Votes
 
 Reply = tuple[int, Any, dict[str, str]]  # status, JSON or bytes, headers
 
@@ -75,7 +76,7 @@ def _refused(path: str, body: dict[str, Any]) -> Reply | None:
     else:
         return 404, {"error": {"message": "not found"}}, {}
     assert most > 0 and roles == (["user", "assistant"] * 9)[: len(roles)] and len(roles) % 2
-    if set(schema["properties"]) != set(Answer.model_fields):
+    if set(schema["properties"]) not in (set(Answer.model_fields), set(Votes.model_fields)):
         return 400, {"error": {"message": "schema"}}, {}
     return None
 

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agent_evo_dagster.errors import EvaluationError
-from agent_evo_dagster.evaluation.intervals import crossed_bootstrap, mean_interval, paired_bootstrap, wilson
+from agent_evo_dagster.evaluation.intervals import (
+    Interval,
+    change_interval,
+    crossed_bootstrap,
+    mean_interval,
+    paired_bootstrap,
+    wilson,
+)
 
 scores = st.floats(-1, 1, allow_nan=False)
 pairs = st.lists(st.tuples(scores, scores), min_size=1, max_size=30)
@@ -104,3 +111,17 @@ def test_wilson_refuses_counts_that_cannot_be():
     for successes, n in ((1, 0), (-1, 3), (4, 3)):
         with pytest.raises(EvaluationError):
             wilson(successes, n)
+
+
+@settings(max_examples=30)
+@given(st.lists(scores, min_size=1, max_size=6))
+def test_an_interval_of_changes_holds_their_mean_and_lies_where_changes_can(changes):
+    found = change_interval(changes)
+    assert -1 <= found.low <= found.mean + 1e-12 and found.mean - 1e-12 <= found.high <= 1
+    assert found.n == len(changes)
+
+
+def test_few_changes_that_all_go_one_way_have_wilsons_interval():
+    assert change_interval([1.0, 1.0]).low == wilson(2, 2).low > 0
+    assert change_interval([-1.0, 0.0]) == Interval(-0.5, -wilson(1, 2).high, -wilson(1, 2).low, 2)
+    assert change_interval([0.0] * 3).low == 0.0 < change_interval([0.0] * 3).high
