@@ -39,6 +39,7 @@ def render_markdown(page: Page) -> str:
         *(part for table in page.later for part in _table(table)),
         "## What was found in training",
         *_findings(page.training_findings),
+        *_table(page.metrics),
         "## What was found in sessions",
         *_findings(page.session_findings),
         *_section("Where calls failed", page.sessions),

@@ -14,6 +14,7 @@ from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
 from agent_evo_dagster.analysis.text import duration, number, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
 from agent_evo_dagster.analysis.views.findings import finding_list, with_places, with_reasons
+from agent_evo_dagster.analysis.views.logged import answers, metric_table, with_metrics
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
 from agent_evo_dagster.analysis.views.trail import trail
 from agent_evo_dagster.analysis.views.training import training_by_round, training_rows
@@ -107,9 +108,10 @@ def build_page(inputs: ReportInputs) -> Page:
         patches=patches,
         ledger=gate.gate_ledger(inputs.patch_evaluation),
         later=(gate.replay_table(inputs.replays), gate.rollback_table(inputs.rollbacks)),
-        training_findings=in_training,
+        training_findings=with_metrics(in_training),
+        metrics=metric_table(inputs.metrics, in_training.shown),
         session_findings=with_places(in_sessions, evidence.places),
-        excerpts=evidence.excerpts,
+        excerpts=(*answers(inputs.rollouts), *evidence.excerpts),
         policy=(
             policy.before_and_after(changes),
             policy.trend_table(trend),
@@ -119,7 +121,7 @@ def build_page(inputs: ReportInputs) -> Page:
         sessions=_session_tables(inputs),
         provenance=(
             provenance.cost_table(inputs.costs),
-            provenance.settings_table(inputs.settings),
+            *provenance.settings_tables(inputs.settings),
             provenance.hash_table(inputs.checkpoints, inputs.compiled),
         ),
         commands=provenance.commands(inputs.round_key, patches),

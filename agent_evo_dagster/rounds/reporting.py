@@ -144,7 +144,7 @@ def costs(frames: Frames) -> dict[str, float]:
         "gate rollouts": sum(cost["rollouts"] for cost in spent),
         "gate optimiser steps": sum(cost["training_steps"] or 0 for cost in spent),
         "gate tokens": sum(cost["tokens"] for cost in spent),
-        "session tokens": int(sum(usage[name].sum() for name in TOKENS)),
+        **({"session tokens": int(sum(usage[name].sum() for name in TOKENS))} if usage.height else {}),
         **({"session US dollars": float(prices.sum())} if prices.len() else {}),
         **{name: amount for name, amount in asked.items() if amount},
     }

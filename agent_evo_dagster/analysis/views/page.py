@@ -9,7 +9,8 @@ Row = tuple[str, ...]
 class Table:
     """Rows of text under a caption; `numeric` are the columns that are set to the right.
 
-    Where there are links, one for each row, the first cell of the row leads there, unless it is empty.
+    Where there are links, one for each row, the first cell of the row leads there, unless it is empty. What
+    is folded is opened by whoever wants it.
     """
 
     caption: str
@@ -19,6 +20,7 @@ class Table:
     empty: str = "None."
     anchor: str = ""
     links: tuple[str, ...] = ()
+    folded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class StepView:
 class Excerpt:
     """Some steps of one agent in one session, in their order."""
 
+    session: str  # the beginning of its id
     title: str
     note: str
     steps: tuple[StepView, ...]
@@ -142,6 +145,7 @@ class Page:
     ledger: Table
     later: tuple[Table, ...]  # of patches of earlier rounds: replayed, taken out
     training_findings: FindingList
+    metrics: Table  # that they rest on
     session_findings: FindingList
     excerpts: tuple[Excerpt, ...]
     policy: tuple[Table, ...]

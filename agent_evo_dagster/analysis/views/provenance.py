@@ -2,7 +2,8 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 import polars as pl
 
@@ -15,22 +16,30 @@ _DAGSTER = (
     'DAGSTER_HOME="$(realpath "${AGENT_EVO_HOME:-.agent_evo}")/dagster" '
     "dagster asset materialize -m agent_evo_dagster.definitions"
 )
+_DEFAULT = "default"  # the source of a setting that nobody gave
 _SETTING_COLUMNS = ("name", "value", "source", "origin")
 
 
-def settings_table(settings: pl.DataFrame) -> Table:
-    """Every setting of the training run, with its source."""
-    rows = tuple(
-        (str(row["name"]), _value(row["value"]), str(row["source"]), str(row["origin"]))
-        for row in rows_of(settings, _SETTING_COLUMNS, what="settings")
+def settings_tables(settings: pl.DataFrame) -> tuple[Table, Table]:
+    """The settings of the training run that somebody gave, and folded those that nobody did."""
+    rows = rows_of(settings, _SETTING_COLUMNS, what="settings")
+    given, left = ([row for row in rows if (row["source"] == _DEFAULT) is state] for state in (False, True))
+    return (
+        _settings("Settings of the training run", given, "No run was configured, or none was given."),
+        replace(_settings("Settings left at their defaults", left, "None."), folded=True),
     )
-    columns = ("Setting", "Value", "Source", "Where")
-    return Table("Settings of the training run", columns, rows, frozenset({1}), "No run was configured.")
+
+
+def _settings(caption: str, rows: Iterable[Mapping[str, object]], empty: str) -> Table:
+    shown = tuple(
+        (str(row["name"]), _value(row["value"]), str(row["source"]), str(row["origin"])) for row in rows
+    )
+    return Table(caption, ("Setting", "Value", "Source", "Where"), shown, frozenset({1}), empty)
 
 
 def _value(text: object) -> str:
     value = json.loads(text) if isinstance(text, str) else text
-    return number(value, 6) if isinstance(value, int | float | str) else str(value)
+    return number(value, 6) if isinstance(value, float) else "none" if value in ("", None) else str(value)
 
 
 def cost_table(costs: Mapping[str, float]) -> Table:
@@ -52,7 +61,8 @@ def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:
     ]
     rows = [("checkpoint", *item) for item in checkpoints.items()] + [("skill", *item) for item in skills]
     columns = ("Kind", "Name", "SHA-256")
-    return Table("What was made, by content", columns, tuple(sorted(rows)), empty="Nothing was made.")
+    made = tuple(sorted(rows))
+    return Table("What was made, by content", columns, made, empty="Nothing was made.", folded=True)
 
 
 def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str, str], ...]:
@@ -61,8 +71,9 @@ def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str,
     return (
         ("Show this round", f"agent-evo rounds show {key}"),
         ("Make the whole round again", f"agent-evo rounds run {key}"),
-        ("Make this report again", f"{_DAGSTER} --select analysis_report --partition {key}"),
         ("See what became of its patches since", f"agent-evo report {key}"),
+        ("Write this report anew, as things stand then", f"agent-evo report {key} -o {key}.html"),
+        ("The same, as the asset of the round", f"{_DAGSTER} --select analysis_report --partition {key}"),
         ("Put all rounds on one page", "agent-evo report --all"),
         *(way for patch in patches for way in patch.ways),
     )

@@ -139,6 +139,7 @@ def _excerpt(
     )
     count = sum(bool(step.findings) for step in steps)
     return Excerpt(
+        excerpt(first["session_id"], 9).rstrip("…"),
         f"Session {excerpt(first['session_id'], 60)}, {_agent(first)}, from step {first['index']}",
         f"{plural(count, 'step')} of evidence",
         steps,
@@ -158,7 +159,7 @@ def _step(row: Row, anchor: str, findings: Sequence[FindingView], skill: str | N
         anchor=anchor,
         number=row["index"],
         title=excerpt(title, 60),
-        gist=excerpt(texts[0][1], 90) if texts else "",
+        gist=excerpt(texts[0][1].split("\n")[0], 90) if texts else "",
         outcome=row["outcome"] or "",
         facts=tuple(_facts(row, skill)),
         texts=texts,
@@ -208,7 +209,8 @@ def _references(excerpts: Iterable[Excerpt]) -> dict[str, tuple[Reference, ...]]
     places: dict[str, list[Reference]] = defaultdict(list)
     for one in excerpts:
         for step in one.steps:
-            words = f"step {step.number}, {step.title}{f', {step.outcome}' if step.outcome else ''}"
+            ended = f", {step.outcome}" if step.outcome else ""
+            words = f"step {step.number} of {one.session}: {step.title}{ended}"
             for finding in step.findings:
                 places[finding.anchor].append(Reference(step.anchor, words))
     return {finding: tuple(found) for finding, found in places.items()}

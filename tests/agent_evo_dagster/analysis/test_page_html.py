@@ -146,7 +146,7 @@ def test_what_is_wider_than_a_phone_scrolls_in_itself_and_by_keyboard(html, outl
     tables = [parents for tag, _, parents in outline.elements if tag == "table"]
     regions = [attributes for _, attributes, _ in outline.elements if attributes.get("class") == "scroll"]
     assert len(tables) == len(regions) > 0
-    assert all(parents[-1] == "div" for parents in tables)
+    assert all(parents[-1] == "div" for parents in tables)  # the region
     assert all(one["tabindex"] == "0" and one["role"] == "region" for one in regions)
     shown = {name.strip(): body for name, body in reversed(rules(style_of(html)))}  # the first counts
     assert "overflow-x: auto" in shown[".scroll"]

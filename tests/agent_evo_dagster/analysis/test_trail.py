@@ -49,7 +49,7 @@ def test_a_place_is_told_with_the_calls_around_it_and_leads_back():
     assert told(found) == [[3, 4, 5, 6, 7]]
     (place,) = found.places[one.finding_id]
     (evidence,) = [step for step in found.excerpts[0].steps if step.findings]
-    assert (place.anchor, place.words) == (evidence.anchor, "step 5, Read, success")
+    assert (place.anchor, place.words) == (evidence.anchor, "step 5 of s1: Read, success")
     assert [(back.anchor, back.words) for back in evidence.findings] == [(one.finding_id, "test")]
 
 

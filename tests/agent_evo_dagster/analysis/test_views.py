@@ -215,11 +215,14 @@ def test_an_earlier_round_of_another_shape_is_refused():
         policy.whole_trend(pl.DataFrame({"round": ["r"]}), policy.trend_rows("r", 1, EMPTY))
 
 
-def test_settings_are_shown_with_their_source():
-    settings = pl.DataFrame(
-        {"name": ["beta"], "value": ["0.0"], "source": ["skill"], "origin": ["rllm-config/a"]}
-    )
-    assert provenance.settings_table(settings).rows == (("beta", "0", "skill", "rllm-config/a"),)
+def test_settings_that_somebody_gave_are_shown_with_their_source_and_the_others_folded():
+    rows = [("beta", "0.0", "skill", "rllm-config/a"), ("seed", "614774089", "manifest", "round manifest")]
+    left = [("dataset_path", '""', "default", "training defaults")]
+    settings = pl.DataFrame(rows + left, schema=["name", "value", "source", "origin"], orient="row")
+    given, defaults = provenance.settings_tables(settings)
+    assert [row[:2] for row in given.rows] == [("beta", "0"), ("seed", "614774089")]
+    assert given.rows[0][2:] == ("skill", "rllm-config/a") and not given.folded
+    assert defaults.rows == (("dataset_path", "none", "default", "training defaults"),) and defaults.folded
 
 
 def test_costs_are_shown_in_the_units_of_people():
