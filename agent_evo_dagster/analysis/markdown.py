@@ -148,6 +148,7 @@ def _patch(patch: PatchView) -> list[str]:
         plain(patch.description),
         _bullets(
             [
+                f"Where: {plain(patch.place)}",
                 *(f"{plain(name)}: {plain(old)} → {plain(new)}" for name, old, new in patch.changes),
                 f"Why: {plain('; '.join(_reasons(patch)) or 'no finding is named')}",
                 f"Judged: {plain(patch.gate)}",

@@ -66,6 +66,7 @@ def _view(
     return PatchView(
         patch_id=patch["patch_id"],
         target=f"{patch['skill']}/{patch['section']}",
+        place=f"section {patch['section']} of the skill {patch['skill']}",
         description=patch["description"],
         changes=tuple((name, number(old), number(new)) for name, (old, new) in sorted(changes.items())),
         findings=tuple(patch["findings"] or ()),

@@ -88,10 +88,12 @@ def ways(patch_id: str, skill: str, round_key: str, state: str) -> tuple[tuple[s
     """What can be done about a patch that stands so, each with its command; none where it is final."""
     name, of, key = shlex.quote(patch_id), shlex.quote(skill), shlex.quote(round_key)
     signed = "--by NAME --reason TEXT"
+    adopt = f"agent-evo rounds run {key} --only adopt"
     found: Mapping[str, Sequence[tuple[str, str]]] = {
+        "wait": [(f"Once it is approved, bring {patch_id} into {skill}", adopt)],
         "in": [(f"Undo: take {patch_id} out of {skill}", f"agent-evo skills rollback {name} {signed}")],
         "approve": [
-            (f"Bring {patch_id} into {skill}", f"agent-evo rounds run {key} --only adopt"),
+            (f"Bring {patch_id} into {skill}", adopt),
             (f"Undo: take {patch_id} back", f"agent-evo patches withdraw {name} {signed}"),
         ],
         "out": [

@@ -104,6 +104,7 @@ class PatchView:
 
     patch_id: str
     target: str
+    place: str  # the same in words
     description: str
     changes: tuple[tuple[str, str, str], ...]  # setting, old, new
     findings: tuple[str, ...]

@@ -2,6 +2,31 @@
 
 TERMS: tuple[tuple[str, str], ...] = (
     (
+        "round",
+        "One turn of the loop: it looks at sessions, trains with the settings that the skills had when it "
+        "was opened, proposes a patch, has it judged and decided on. What is approved counts from the next.",
+    ),
+    (
+        "skill, section",
+        "A skill is a text that a coding agent follows (SKILL.md), kept in sections; rllm-config has the "
+        "settings of the training in them.",
+    ),
+    ("patch", "One small edit of one section of one skill. Its id is a hash of what it does."),
+    (
+        "gate, judge",
+        "Before anybody decides, a judge compares the skill without the patch and with it. Its verdict is "
+        "accept, reject, reject_unverified (the evidence is incomplete) or needs_person.",
+    ),
+    (
+        "policy:auto",
+        "The rule that decides where nobody else must: it approves what the gate accepts and what touches "
+        "settings alone, and rejects what the gate rejects. Everything else waits for a person.",
+    ),
+    (
+        "finding",
+        "Something that rules found in sessions or in training, with its evidence; confidence is 0 to 1.",
+    ),
+    (
         "policy",
         "The model that the round trains: it answers tasks by calling tools. Tasks are split by content; "
         "those of the report are seen by no training and by no judge.",
@@ -15,6 +40,15 @@ TERMS: tuple[tuple[str, str], ...] = (
         "probe",
         "The gate's comparison: from the round's own checkpoint, two short trainings with the same seeds, "
         "one with the patch, scored on tasks kept for judging. That is why its scores lie above the round's.",
+    ),
+    (
+        "replay",
+        "The comparison for prose: how many failures of later sessions the section names, with the patch and "
+        "without it. Naming is not preventing, so a person decides.",
+    ),
+    (
+        "NAME, TEXT",
+        "In a command, your name and your reason; both stand in the record of decisions from then on.",
     ),
     ("interval", "Where the true value lies with 95 % confidence, resampled over tasks."),
     ("no task worse beyond noise", "No single task got significantly worse, all tasks tested together."),

@@ -7,6 +7,8 @@ from agent_evo_dagster.analysis.views.gate import change_words
 from agent_evo_dagster.analysis.views.page import PatchView, Verdict
 from agent_evo_dagster.analysis.views.policy import Change
 
+_NEXT = "This round trained with the skills as they were; what it approved counts from the next one on."
+
 
 def verdict(
     patches: tuple[PatchView, ...], change: Change | None, taken_out: Sequence[tuple[str, str]] = ()
@@ -18,6 +20,8 @@ def verdict(
     undone = sorted({skill for _, skill in taken_out})
     out = f" {_patches(len(taken_out))} taken out of {', '.join(undone)} again." if taken_out else ""
     sentences = [_sentence(patch) for patch in patches] or ["No patch was proposed."]
+    if any(patch.standing in {"in", "approve"} for patch in patches):
+        sentences.append(_NEXT)
     sentences += [f"{name} was taken out of {skill}: the policy got worse." for name, skill in taken_out]
     return Verdict(f"{policy}; {_skills(patches)}.{waits}{out}", (figures, *sentences), tone)
 

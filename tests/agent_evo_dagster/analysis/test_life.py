@@ -81,7 +81,8 @@ def test_every_state_that_can_be_left_has_its_command_and_the_others_have_none()
             "agent-evo skills versions s",
             "agent-evo skills rollback s --to VERSION --by NAME --reason TEXT",
         ],
-        **{state: [] for state in ("reject", "withdraw", "expire", "wait", "none")},
+        "wait": ["agent-evo rounds run r --only adopt"],
+        **{state: [] for state in ("reject", "withdraw", "expire", "none")},
     }
 
 

@@ -82,6 +82,12 @@ def test_only_an_approved_patch_is_offered_to_be_undone(inputs, report):
     assert "skills rollback" not in render_report(decided(inputs, "reject", "reject")).markdown
 
 
+def test_a_reader_is_told_that_what_was_approved_counts_from_the_next_round_on(inputs, report):
+    told = "what it approved counts from the next one on"
+    assert told in report.markdown[:900] and told in Outline(report.html).text
+    assert told not in render_report(decided(inputs, "reject", "reject")).markdown
+
+
 def test_a_report_made_again_says_what_became_of_its_patch_since(inputs):
     report = render_report(decided(inputs, "approve", "approve", "adopt", "take_out"))
     for text in (report.markdown, Outline(report.html).text):

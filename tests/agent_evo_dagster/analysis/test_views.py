@@ -246,4 +246,6 @@ def test_a_headline_counts_patches_and_names_skills():
 
 
 def test_every_patch_has_its_sentence():
-    assert len(verdict(patches() + patches("reject"), None).sentences) == 3
+    told = verdict(patches() + patches("reject"), None).sentences
+    assert [sentence.split(":")[0] for sentence in told[1:3]] == ["rllm-config/optimisation"] * 2
+    assert len(told) == 4 and told[3].startswith("This round trained with the skills as they were")
