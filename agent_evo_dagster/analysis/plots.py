@@ -34,6 +34,8 @@ _BLUE, _ORANGE, _GREY = "#1b5fa7", "#a84f00", "#5b6570"
 _LOOK = {"sampled": (_BLUE, "o", "-", -0.03), "greedy": (_ORANGE, "s", "--", 0.03)}
 _BARS = "▁▂▃▄▅▆▇█"
 _Z95 = 1.96
+_ENDS = 6  # figures of the first rounds, and of the last, where there are many
+_MOST_TICKS = 12  # rounds that the axis names
 
 Point = tuple[int, float, float, float]  # number, accuracy, low, high
 
@@ -100,10 +102,9 @@ def accuracy_by_round(trend: pl.DataFrame) -> Plot:
             "accuracy_by_round", title, "Nothing was evaluated.", "nothing was evaluated", _no_data
         )
     means = {mode: [mean for _, mean, *_ in points] for mode, points in curves.items()}
-    alt = "; ".join(f"{mode} {', '.join(map(fixed, values))}" for mode, values in means.items())
+    alt = "; ".join(f"{mode} {', '.join(_some(values))}" for mode, values in means.items())
     lines = [
-        f"{mode} {sparkline(values, 0, 1)}  {' → '.join(map(fixed, values))}"
-        for mode, values in means.items()
+        f"{mode} {sparkline(values, 0, 1)}  {' → '.join(_some(values))}" for mode, values in means.items()
     ]
     return drawing(
         "accuracy_by_round",
@@ -112,6 +113,12 @@ def accuracy_by_round(trend: pl.DataFrame) -> Plot:
         "; ".join(lines),
         partial(_draw_accuracy, curves),
     )
+
+
+def _some(values: Sequence[float]) -> list[str]:
+    """The figures; of many the first and the last ones."""
+    told = list(map(fixed, values))
+    return told if len(told) <= 2 * _ENDS else [*told[:_ENDS], "…", *told[-_ENDS:]]
 
 
 def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
@@ -126,7 +133,8 @@ def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
             capsize=3, linewidth=1.8, markersize=5, label=mode,
         )  # fmt: skip
     ticks = sorted({number for points in curves.values() for number, *_ in points})
-    axes.set_xticks(ticks, ["start" if tick == ticks[0] else str(tick) for tick in ticks])
+    named = ticks[:: -(-len(ticks) // _MOST_TICKS)]
+    axes.set_xticks(named, ["start" if tick == ticks[0] else str(tick) for tick in named])
     axes.set_xlim(ticks[0] - 0.3, ticks[-1] + 0.3)
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("after round")

@@ -11,8 +11,9 @@ from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.all_rounds import RoundLine
 from agent_evo_dagster.analysis.views.gate import patch_views
+from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
-from agent_evo_dagster.errors import EvaluationError, RoundError
+from agent_evo_dagster.errors import AnalysisError, EvaluationError, RoundError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.reporting import COSTLY, costs, whole_lives
 from agent_evo_dagster.rounds.status import last_reward, sessions_of
@@ -63,7 +64,7 @@ class _Reader:
         """One round."""
         key = manifest.key
         config, metrics = self._frame("training_config", key), self._frame("training_metrics", key)
-        patches, judged, decided = (self._frame(name, key) for name in _GATE)
+        patches, problem = self._patches(key)
         costly = {name: self._frame(name, key) for name in COSTLY}
         return RoundLine(
             key=key,
@@ -76,9 +77,9 @@ class _Reader:
             steps=metrics["step"].n_unique() if metrics.width else 0,
             reward=last_reward(metrics) if metrics.width else None,
             changes=scores.changes,
-            patches=patch_views(key, patches, judged, decided, self.life),
+            patches=patches,
             costs=costs(costly) if all(frame.width for frame in costly.values()) else {},
-            problem=scores.problem,
+            problem="; ".join(filter(None, (scores.problem, problem))),
             link=self._link(key),
         )
 
@@ -91,6 +92,14 @@ class _Reader:
         except EvaluationError as error:
             nothing = pl.DataFrame(schema=TREND_SCHEMA)
             return _Scores(nothing, {}, f"its scores cannot be told: {error}")
+
+    def _patches(self, key: str) -> tuple[tuple[PatchView, ...], str]:
+        """What it proposed; or nothing, and why."""
+        patches, judged, decided = (self._frame(name, key) for name in _GATE)
+        try:
+            return patch_views(key, patches, judged, decided, self.life), ""
+        except AnalysisError as error:
+            return (), f"its patches cannot be told: {error}"
 
     def _status(self, key: str) -> str:
         try:

@@ -40,6 +40,16 @@ def test_rounds_are_drawn_in_the_order_of_their_numbers():
     assert "sampled 0.00, 0.50, 1.00" in accuracy_by_round(trend).alt
 
 
+def test_of_many_rounds_the_first_and_the_last_are_told_and_some_are_named_on_the_axis():
+    one = evaluation_frame({"before": [False], "after": [True]})
+    first = trend_rows("round-0001", 1, one)
+    numbers = pl.DataFrame({"number": range(1, 101)}, schema={"number": pl.Int64})
+    trend = numbers.join(first.drop("number"), how="cross").select(first.columns)
+    plot = accuracy_by_round(trend)
+    assert plot.alt.count("1.00") == 11 and "…" in plot.alt
+    assert plot.line.count("→") == 12
+
+
 def test_a_round_made_again_takes_the_place_of_its_rows():
     rows = trend_rows("round-0001", 1, evaluation_frame({"before": [False], "after": [True]}))
     assert whole_trend(rows, rows).equals(whole_trend(EMPTY, rows))

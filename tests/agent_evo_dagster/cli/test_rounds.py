@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from agent_evo_dagster.capture.importer import import_sessions
@@ -14,6 +15,8 @@ from agent_evo_dagster.cli.main import main
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
+from tests.agent_evo_dagster.analysis.builders import evaluation_frame
 
 ROOT = Path(__file__).parents[3]
 BANK = ROOT / "skill_bank"
@@ -231,6 +234,21 @@ def test_all_rounds_are_put_on_one_page_whose_links_lead_to_their_reports(cli, c
     assert cli("report", "--all", "-o", str(elsewhere))[0] == 0
     (link,) = re.findall(r'href="([^"#]*report.html)"', elsewhere.read_text())
     assert (elsewhere.parent / link).resolve() == folder / "report.html"
+
+
+def test_a_round_whose_frames_cannot_be_told_hides_no_other_on_the_page(cli, captured, settings):
+    for _ in range(2):
+        cli("rounds", "open", "--allow-empty")
+    warehouse = Warehouse(settings.warehouse)
+    scores = evaluation_frame({"before": [True], "after": [True]}).with_columns(reward=float("nan"))
+    warehouse.write(["policy_evaluation"], "round-0001", scores)
+    warehouse.write(["skill_patches"], "round-0001", pl.DataFrame({"id": ["p"]}))
+    (settings.rounds / "round-0001/status.json").write_text("{")
+    code, out, _ = cli("report", "--all", "--text")
+    assert code == 0
+    assert "- round-0001: its scores cannot be told: " in out and "its patches cannot be told: " in out
+    assert "| round-0001 | unreadable | not measured |" in out
+    assert "| round-0002 | open | not measured |" in out
 
 
 def test_a_report_is_asked_for_of_one_round_or_of_all(cli, captured):
