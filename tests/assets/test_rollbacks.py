@@ -54,7 +54,7 @@ def test_the_first_round_and_one_that_got_better_take_nothing_out(regressed):
 
 def test_the_report_says_what_was_taken_out_and_that_of_the_round_before_does_once_made_again(regressed):
     told = (regressed.settings.reports / "round-0002" / "report.md").read_text()
-    assert told.splitlines()[0].endswith("1 patch taken out of rllm-config again.")
+    assert told.splitlines()[0].endswith("1 earlier patch taken out of rllm-config.")
     before = regressed.settings.reports / "round-0001" / "report.md"
     assert "taken out" not in before.read_text().splitlines()[0]
     assert regressed.run("round-0001", select=["analysis_report"]).success

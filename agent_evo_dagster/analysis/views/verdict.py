@@ -18,7 +18,7 @@ def verdict(
     waiting = sum(patch.standing == "wait" for patch in patches)
     waits = f" {_patches(waiting)} {'waits' if waiting == 1 else 'wait'} for a person." if waiting else ""
     undone = sorted({skill for _, skill in taken_out})
-    out = f" {_patches(len(taken_out))} taken out of {', '.join(undone)} again." if taken_out else ""
+    out = f" {_patches(len(taken_out), 'earlier ')} taken out of {', '.join(undone)}." if taken_out else ""
     sentences = [_sentence(patch) for patch in patches] or ["No patch was proposed."]
     if any(patch.standing in {"in", "approve"} for patch in patches):
         sentences.append(_NEXT)
@@ -57,9 +57,9 @@ def _named(patches: Sequence[PatchView]) -> str:
 
 
 def _sentence(patch: PatchView) -> str:
-    said = f"{patch.target}: {change_words(patch)}; {patch.decided}"
+    said = f"{patch.target}: {change_words(patch).rstrip('.')}; {patch.decided}"
     return f"{said}. Since then: {patch.since}" if patch.since else said
 
 
-def _patches(count: int) -> str:
-    return "1 patch" if count == 1 else plural(count, "patche")
+def _patches(count: int, which: str = "") -> str:
+    return f"1 {which}patch" if count == 1 else plural(count, f"{which}patche")

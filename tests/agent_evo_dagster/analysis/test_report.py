@@ -104,7 +104,7 @@ def test_a_round_that_took_out_an_earlier_patch_says_so_first(inputs):
     kept = {"result": "kept", "reason": "Ada approved it"}
     rollbacks = pl.DataFrame([row | {"reason": reason}, row | kept])
     report = render_report(replace(inputs, rollbacks=rollbacks))
-    assert "1 patch taken out of rllm-run again." in report.markdown.splitlines()[0]
+    assert "1 earlier patch taken out of rllm-run." in report.markdown.splitlines()[0]
     assert "p-1 was taken out of rllm-run: the policy got worse." in Outline(report.html).text
     assert reason in Outline(report.html).text and "Ada approved it" in report.html
 
