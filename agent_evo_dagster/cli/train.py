@@ -31,7 +31,7 @@ Config = Annotated[
 
 def train(
     request: Annotated[
-        str, typer.Argument(help="What to train, in plain language (English or Chinese).")
+        str, typer.Argument(help="What to train, in plain language (English or Chinese); or the file.")
     ] = "",
     *,
     config: Config = None,
@@ -45,6 +45,8 @@ def train(
     """Open a round and run its training: settings of skills, of the file, of the request, of flags."""
     root = project_root()
     settings = settings_of(root)
+    if config is None and _names_file(request):
+        config, request = Path(request), ""
     file = read_config_file(config) if config else ConfigFile()
     if request and file.request:
         raise SettingsError(f"{config} has a request, and another was given. Leave one of them out.")
@@ -66,6 +68,11 @@ def train(
             f"Trained {manifest.key}. Go on to findings and patches: agent-evo rounds run {manifest.key}"
         )
     raise typer.Exit(code)
+
+
+def _names_file(request: str) -> bool:
+    """Whether it is one word that ends as configuration files do: no sentence does."""
+    return len(request.split()) == 1 and Path(request).suffix in (".json", ".yaml", ".yml")
 
 
 def _deploy(settings: Settings, file: ConfigFile, *, dry_run: bool, console: Console) -> None:

@@ -17,6 +17,8 @@ from agent_evo_dagster.rounds.lineage import ancestors, descendants
 from agent_evo_dagster.rounds.opening import RoundRequest
 from agent_evo_dagster.rounds.reproduction import reproduce
 from agent_evo_dagster.rounds.verification import verify_task
+from agent_evo_dagster.training.config import TrainingConfig
+from agent_evo_dagster.training.placement import placement
 from tests.assets.graph import ROOT, Graph, bytes_of, graph_at
 
 # As little as still passes through every part: a trend needs 5 steps, the gate 20 tasks.
@@ -89,6 +91,19 @@ def test_every_asset_tells_its_rows_and_where_they_are(made):
         metadata = event.materialization.metadata
         assert metadata["rows"].value >= 0
         assert Path(metadata["path"].value).exists()
+
+
+def test_a_run_tells_where_and_how_precisely_it_was_computed(made):
+    (event,) = [
+        each
+        for each in made.result.get_asset_materialization_events()
+        if each.asset_key == dg.AssetKey("training_run")
+    ]
+    metadata = event.materialization.metadata
+    here = placement(TrainingConfig())
+    assert (metadata["device"].value, metadata["dtype"].value) == (here.device, here.dtype)
+    assert metadata["inputs"].value == "settings alone"
+    assert metadata["starts_from"].value == "embedded"
 
 
 def test_numbers_in_metadata_are_json(made):

@@ -53,6 +53,23 @@ def test_a_training_opens_a_round_and_runs_its_training_alone(home, launched, tm
     assert "agent-evo rounds run round-0001" in result.output
 
 
+@pytest.mark.parametrize("name", ["run.yaml", "run.yml", "run.json"])
+def test_a_file_may_stand_in_the_place_of_the_words(home, launched, tmp_path, name):
+    (tmp_path / name).write_text('{"max_steps": 20, "request": "learning rate 1e-5"}')
+    assert run("train", tmp_path / name).exit_code == 0
+    opened = manifest(home)
+    assert (opened.config_file, opened.request) == ({"max_steps": 20}, "learning rate 1e-5")
+
+
+def test_a_file_that_is_not_there_is_told_and_not_taken_for_words(home, launched, tmp_path):
+    from agent_evo_dagster.errors import TrainingError
+
+    with pytest.raises(TrainingError, match=r"nowhere\.yaml"):
+        run("train", tmp_path / "nowhere.yaml")
+    assert "not understood" in run("train", "20 steps as in run.yaml", "--dry-run").output
+    assert launched == [] and not home.exists()
+
+
 def test_the_control_learns_nothing(home, launched):
     assert run("train", "--control").exit_code == 0
     assert manifest(home).overrides == {"learning_rate": 0.0}

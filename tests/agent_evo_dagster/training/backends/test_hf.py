@@ -1,6 +1,8 @@
 import pytest
 
+from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.evaluation.splits import split_of
+from agent_evo_dagster.training import placement
 from agent_evo_dagster.training.backends.hf import train
 from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.engines import LocalEngine
@@ -72,6 +74,14 @@ def test_training_changes_weights_and_keeps_every_rollout(policy, environment):
     assert watch.ticks > 20
 
 
+def test_what_cannot_fit_is_refused_before_a_rollout_is_made(environment, monkeypatch):
+    monkeypatch.setattr(placement, "free_bytes", lambda device: 2**20)
+    policy, watch = load_policy(None), Watch()
+    with pytest.raises(TrainingError, match=r"needs at least .* GiB on cpu, and 0\.0 GiB are free"):
+        train(policy, TINY, environment, watch, LocalEngine(policy.model, policy.tokenizer))
+    assert watch.ticks == 0
+
+
 def test_metrics_are_trls_and_ours_and_no_clock_is_among_them(environment):
     _, watch, trained = run(TINY, environment)
     metrics = watch.steps[0]
@@ -80,7 +90,10 @@ def test_metrics_are_trls_and_ours_and_no_clock_is_among_them(environment):
     assert metrics["reward"] == pytest.approx(trained.rollouts["reward"][:8].mean(), abs=1e-4)
     assert metrics["rollout/accuracy"] == trained.rollouts["correct"][:8].mean()
     assert not [name for name in metrics if name.endswith(("_time", "_seconds", "_second"))]
-    assert set(watch.timings[0]) == {"step_time", "rollout_seconds", "rollout_tokens_per_second"}
+    timings = watch.timings[0]
+    assert set(timings) == {"step_time", "rollout_seconds", "rollout_tokens_per_second"}
+    sampled = timings["rollout_tokens_per_second"] * timings["rollout_seconds"]
+    assert sampled == pytest.approx(trained.rollouts["response_mask"][:8].list.sum().sum())
 
 
 def test_a_learning_rate_of_zero_changes_nothing(policy, environment):

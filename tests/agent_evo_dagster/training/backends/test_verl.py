@@ -86,6 +86,12 @@ def test_a_trainer_that_fails_is_told_with_the_end_of_its_log(run):
         run("fails")
 
 
+def test_npus_that_are_not_here_are_refused_before_verl_is_started(run, tmp_path):
+    with pytest.raises(TrainingError, match=r"device=npu cannot work so"):
+        run(config=CONFIG.model_copy(update={"device": "npu"}))
+    assert list(tmp_path.rglob("verl.log")) == []
+
+
 def test_rollouts_that_nobody_kept_are_an_error(run):
     with pytest.raises(TrainingError, match=r"no row of it was kept.*all nodes share"):
         run("lost rows")

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from agent_evo_dagster.errors import TrainingError
@@ -81,6 +83,13 @@ def test_nothing_fails_and_nothing_is_attempted_again():
         "rollout/shortened": 0.0,
         "rollout/drift": 0.0,
     }
+
+
+def test_drift_is_the_share_of_rollouts_whose_policy_was_fed_other_ids():
+    good = Script.trajectory(Finish.STOP)
+    drifted = [replace(good, faithful=faithful) for faithful in (True, False, True, True)]
+    batch = run(lambda *_: drifted, "a", "a", "b", "b")
+    assert batch.metrics()["rollout/drift"] == 0.25
 
 
 def test_failed_rows_are_attempted_again_in_their_place_with_other_luck():
