@@ -27,6 +27,7 @@ from automation.sensors import build_decision_sensor, build_spool_sensor
 from resources.analyst import AnalystResource
 from resources.detectors import DetectorsResource
 from resources.judges import JudgesResource, LlmJudgeResource
+from resources.rollouts import RolloutJudgeResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.spool import SpoolResource
@@ -90,6 +91,20 @@ def build_resources(settings: Settings) -> dict[str, object]:
             seconds=settings.judge_seconds,
             output_tokens=settings.judge_output_tokens,
             samples=settings.judge_samples,
+        ),
+        "rollout_judge": RolloutJudgeResource(
+            folder=str(settings.rollouts),
+            tasks=str(settings.tasks),
+            reader=settings.rollout_reader,
+            model=settings.rollout_model,
+            url=settings.rollout_url,
+            key_env=settings.rollout_key_env,
+            prices=str(settings.prices) if settings.prices else None,
+            samples=settings.rollout_samples,
+            money=settings.rollout_money,
+            tokens=settings.rollout_tokens,
+            seconds=settings.rollout_seconds,
+            output_tokens=settings.rollout_output_tokens,
         ),
         "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(

@@ -56,6 +56,10 @@ class GateError(AgentEvoError):
     """Evidence that cannot support a verdict."""
 
 
+class TaskError(AgentEvoError, ValueError):
+    """A task of a bank that cannot be used as it is written."""
+
+
 class DecisionError(AgentEvoError):
     """A decision that is missing, contradicts the record, or is not the caller's to make."""
 

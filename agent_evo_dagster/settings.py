@@ -76,6 +76,27 @@ class Settings(BaseSettings):
     judges: Annotated[tuple[JudgeName, ...], NoDecode] = Field(
         (), description="Judges of prose besides replay: any of rollout,llm; commas between. They cost."
     )
+    rollout_reader: ServiceName = Field(
+        "claude_code", description="Who does the tasks of the judge rollout: the client, or a model."
+    )
+    rollout_model: str | None = Field(None, description="Name of its model.")
+    rollout_url: str | None = Field(
+        None, pattern=r"^https?://[^@\s]+$", description="Base URL of its service; default: its own."
+    )
+    rollout_key_env: str | None = Field(
+        None, description="Variable with the service's key; none: a server without keys."
+    )
+    rollout_samples: int | None = Field(
+        None, ge=1, le=100, description="Rollouts of each task on each side; default: as few as can tell."
+    )
+    rollout_money: float | None = Field(
+        20.0, ge=0, allow_inf_nan=False, description="US dollars that one round's rollouts may cost."
+    )
+    rollout_tokens: int = Field(10_000_000, ge=1, description="Tokens that one round's rollouts may take.")
+    rollout_seconds: float = Field(
+        4 * 3600.0, gt=0, allow_inf_nan=False, description="Seconds that one round's rollouts may take."
+    )
+    rollout_output_tokens: int = Field(4000, ge=1, description="Tokens of one answer of a model.")
     operator_model: str | None = Field(
         None, description="Model of the operator claude_code; default: the client's own choice."
     )
@@ -150,6 +171,16 @@ class Settings(BaseSettings):
     def analyses(self) -> Path:
         """Folder of the answers of analysts, by hash of the question."""
         return self.root / "analyses"
+
+    @property
+    def rollouts(self) -> Path:
+        """Folder of attempts at the tasks of judges, by hash of what was tried."""
+        return self.root / "rollouts"
+
+    @property
+    def tasks(self) -> Path:
+        """Folder of the tasks for skills, in the bank."""
+        return self.bank_path / "tasks"
 
     @property
     def operators(self) -> Path:

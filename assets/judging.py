@@ -15,6 +15,7 @@ from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 from assets.presentation import Metadata, numbers
 from resources.judges import LlmJudgeResource
+from resources.rollouts import RolloutJudgeResource
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Bench:
 
     names: Sequence[str]  # of the judges that are asked for
     llm: LlmJudgeResource
+    rollout: RolloutJudgeResource
     manifest: RoundManifest
     bank: SkillBank  # as the round read it
     folder: Path  # of the round's own output
@@ -37,8 +39,13 @@ def _llm(bench: Bench) -> Examiner:
     return bench.llm.examiner(bench.manifest.key, Surroundings(sections, failures))
 
 
+def _rollout(bench: Bench) -> Examiner:
+    """Given the bank as the round read it, and the tasks that people wrote for its skills."""
+    return bench.rollout.examiner(bench.bank, bench.manifest.key, bench.folder / "rollout-tasks")
+
+
 # By name, in the order in which they are asked about prose.
-MAKERS: Final[Mapping[str, Callable[[Bench], Examiner]]] = {"llm": _llm}
+MAKERS: Final[Mapping[str, Callable[[Bench], Examiner]]] = {"rollout": _rollout, "llm": _llm}
 
 
 def examiners(bench: Bench) -> list[Examiner]:

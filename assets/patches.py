@@ -23,6 +23,7 @@ from assets.probe import ProbePlan, Prober
 from assets.schema import schema_problems
 from resources.analyst import AnalystResource
 from resources.judges import JudgesResource, LlmJudgeResource
+from resources.rollouts import RolloutJudgeResource
 from resources.rounds import RoundsResource
 from resources.skill_bank import SkillBankResource
 from resources.trainer import TrainerResource
@@ -126,6 +127,7 @@ def patch_evaluation(
     skill_bank: SkillBankResource,
     judges: JudgesResource,
     llm_judge: LlmJudgeResource,
+    rollout_judge: RolloutJudgeResource,
     trainer: TrainerResource,
     warehouse: WarehouseResource,
     training_config: pl.DataFrame,
@@ -140,7 +142,7 @@ def patch_evaluation(
     targets = {ref.name for ref in bank.targets()}
     folder = rounds.path("runs", manifest.key)
     replay = Replays(warehouse.store(), manifest.key).judge_of(skill_patches)
-    bench = Bench(judges.names, llm_judge, manifest, bank, folder, replay)
+    bench = Bench(judges.names, llm_judge, rollout_judge, manifest, bank, folder, replay)
     examined, runs = examine(cases(skill_patches), examiners(bench), targets, context.log.info)
     prober = Prober(
         context=context,

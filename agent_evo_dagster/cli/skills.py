@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from agent_evo_dagster.cli import packages, skill_export, skill_history
+from agent_evo_dagster.cli import packages, skill_export, skill_history, skill_tasks
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
 from agent_evo_dagster.cli.skill_views import (
     Selection,
@@ -33,6 +33,7 @@ app.command("patch")(skill_history.patch)
 app.command("versions")(skill_history.list_versions)
 app.command("rollback")(skill_history.rollback)
 app.command("export")(skill_export.export)
+app.command("tasks")(skill_tasks.tasks)
 
 _Skill = Annotated[str | None, typer.Argument(help="One skill.")]
 _Group = Annotated[str | None, typer.Option("--group", help="All skills of one group.")]

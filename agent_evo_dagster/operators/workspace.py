@@ -47,6 +47,11 @@ class Workspace:
         """Settings that it is given, and hooks; out of its reach."""
         return self.root / "given"
 
+    @property
+    def scratch(self) -> Path:
+        """Where temporary files go."""
+        return self.root / "tmp"
+
     def environment(self) -> dict[str, str]:
         """The login, and this place instead of the user's."""
         places = {"HOME": "home", "TMPDIR": "tmp", CONFIG: "config"}

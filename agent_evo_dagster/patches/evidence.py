@@ -38,13 +38,15 @@ class ReplayFacts(BaseModel):
 
 
 class RolloutFacts(BaseModel):
-    """What paired rollouts of an operator were planned to be, and how they ended."""
+    """What paired rollouts with two texts of a skill were planned to be, and how they ended."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     operator: str = Field(description="Who followed both versions of the skill.")
     model: str | None = Field(description="The model behind it, where it is told.")
     tasks: int = Field(ge=1)
+    tasks_sha256: str = Field(description="Hash of the tasks, as they were given.")
+    skill_sha256: tuple[str, str] = Field(description="Hashes of the skill, without the patch and with it.")
     samples: int = Field(ge=1, description="Rollouts of each task on each side.")
     stopped_early: str | None = Field(default=None, description="Why it ended before the plan did.")
 

@@ -23,7 +23,7 @@ from agent_evo_dagster.patches.evidence import (
 )
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.judges import Case, Judge
-from agent_evo_dagster.patches.pairing import CANDIDATE, Pairs, pair, problems
+from agent_evo_dagster.patches.pairing import CANDIDATE, Pairs, Plan, pair, problems
 from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict, Patch
 
 Mode = Literal["sampled", "greedy"]
@@ -49,7 +49,7 @@ def judge_probe(
     """
     rule = acceptance or Improvement()
     counted = rows.filter(pl.col("mode") == mode)
-    doubts = problems(counted, facts=facts, proposing=proposing)
+    doubts = problems(counted, plan=None if facts is None else _plan(facts), proposing=proposing)
     measured = None if doubts else measure(pair(counted))
     if measured is None:
         verdict, reason = GateVerdict.REJECT_UNVERIFIED, "; ".join(doubts)
@@ -68,6 +68,10 @@ def judge_probe(
         measured=measured,
         cost=_cost(rows, facts),
     )
+
+
+def _plan(facts: ProbeFacts) -> Plan:
+    return Plan("the probe", facts.seeds, facts.tasks, facts.samples, facts.stopped_early)
 
 
 def measure(pairs: Pairs) -> Measured:

@@ -12,7 +12,6 @@ import polars as pl
 
 from agent_evo_dagster.evaluation.regressions import rollouts_needed
 from agent_evo_dagster.evaluation.splits import strays
-from agent_evo_dagster.patches.evidence import ProbeFacts
 
 BASELINE, CANDIDATE = "baseline", "candidate"
 MIN_TASKS = 20  # fewer make the bootstrap's interval too narrow to be believed
@@ -33,11 +32,22 @@ class Pairs:
     differences: list[list[float]]  # one row a seed, one column a task
 
 
-def problems(rows: pl.DataFrame, *, facts: ProbeFacts | None, proposing: Collection[str]) -> list[str]:
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was to be run, by which the rows are checked."""
+
+    work: str  # such as "the probe"
+    seeds: tuple[int, ...]
+    tasks: int
+    samples: int  # of each task, side and seed
+    stopped_early: str | None = None
+
+
+def problems(rows: pl.DataFrame, *, plan: Plan | None, proposing: Collection[str]) -> list[str]:
     """Why `rows`, all of one mode, cannot support a verdict; empty where they can."""
     found = [*_problems_of_sides(rows), *_problems_of_split(rows, proposing), *_problems_of_scores(rows)]
-    if facts is not None:
-        found += _problems_of_plan(rows, facts)
+    if plan is not None:
+        found += _problems_of_plan(rows, plan)
     return found or _problems_of_size(rows)
 
 
@@ -95,18 +105,18 @@ def _problems_of_scores(rows: pl.DataFrame) -> list[str]:
     return found
 
 
-def _problems_of_plan(rows: pl.DataFrame, facts: ProbeFacts) -> list[str]:
+def _problems_of_plan(rows: pl.DataFrame, plan: Plan) -> list[str]:
     """All that was planned, and nothing else."""
-    found = [f"the probe ended early: {facts.stopped_early}"] if facts.stopped_early else []
+    found = [f"{plan.work} ended early: {plan.stopped_early}"] if plan.stopped_early else []
     seeds = sorted(rows["seed"].unique().to_list())
-    if seeds != sorted(set(facts.seeds)):
-        found.append(f"seeds {list(facts.seeds)} were planned, there are rows of {seeds}")
-    if rows["task_id"].n_unique() != facts.tasks:
-        found.append(f"{facts.tasks} tasks were planned, there are rows of {rows['task_id'].n_unique()}")
+    if seeds != sorted(set(plan.seeds)):
+        found.append(f"seeds {list(plan.seeds)} were planned, there are rows of {seeds}")
+    if rows["task_id"].n_unique() != plan.tasks:
+        found.append(f"{plan.tasks} tasks were planned, there are rows of {rows['task_id'].n_unique()}")
     counts = rows.filter(pl.col("mode") == "sampled").group_by("policy", "seed", "task_id").len()["len"]
-    short = (counts != facts.samples).sum()
+    short = (counts != plan.samples).sum()
     if short:
-        found.append(f"{facts.samples} samples of each task were planned; {short} times there are others")
+        found.append(f"{plan.samples} samples of each task were planned; {short} times there are others")
     return found
 
 

@@ -11,12 +11,14 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import SkillBankError
+from agent_evo_dagster.evaluation.splits import split_of
 from agent_evo_dagster.patches.approvals import parse_approval
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.naming import MAX_NAMED
 from agent_evo_dagster.patches.propose import TOKENS
 from agent_evo_dagster.patches.prose import MAX_ADDED, MAX_SECTION
 from agent_evo_dagster.patches.types import GateVerdict
+from agent_evo_dagster.rollouts.tasks import Task
 from agent_evo_dagster.settings import ApprovalPolicy, RollbackScope
 from agent_evo_dagster.skills.bank import create_bank
 from assets.decisions import Verdicts
@@ -54,7 +56,8 @@ def test_each_command_runs(line, tmp_path, monkeypatch):
 
 
 def test_the_file_and_the_configuration_that_are_shown_are_read():
-    file, config = blocks("yaml")
+    task, file, config = blocks("yaml")
+    assert split_of(Task.model_validate(yaml.safe_load(task)).id) == "judge"
     assert parse_approval(file).by == "Ada"
     values = yaml.safe_load(config)["ops"]["patch_decisions"]["config"]
     assert Verdicts(**values).request().named() == [("approve", "p-49852d4bfb677713")]

@@ -49,6 +49,8 @@ for hook in plan.get("hooks", []):
     for group in settings["hooks"][hook["hook_event_name"]]:
         for entry in group["hooks"]:
             subprocess.run(entry["command"], shell=True, input=json.dumps(event).encode(), check=True)
+for name, text in plan.get("writes", {{}}).items():
+    pathlib.Path(name).write_text(text)
 time.sleep(plan.get("sleep", 0))
 print(plan.get("stderr", ""), file=sys.stderr)
 answers = plan.get("outputs", [])

@@ -1,0 +1,189 @@
+"""Pairs of rollouts: each task with the text as it is and as the patch leaves it, in turn. No verdict.
+
+Sides are mixed, so that what changes with time changes both. A rollout that is lost is tried once more; lost
+again, it ends the trial, since a trial with a hole proves nothing and would cost as much.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from agent_evo_dagster.files import sha256_bytes
+from agent_evo_dagster.patches.evidence import Cost, RolloutFacts
+from agent_evo_dagster.patches.pairing import BASELINE, CANDIDATE
+from agent_evo_dagster.patches.rollout import ROLLOUT_ROWS, SEED, Trial
+from agent_evo_dagster.rollouts import records
+from agent_evo_dagster.rollouts.protocol import Reader
+from agent_evo_dagster.rollouts.tasks import Task, hash_of
+from agent_evo_dagster.rollouts.types import Attempt, Budget
+from agent_evo_dagster.skills.types import CompiledSkill
+
+
+@dataclass(slots=True)
+class Spent:
+    """What rollouts took."""
+
+    attempts: int = 0
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    usd: float = 0.0
+    priced: bool = False  # somebody told a price, or bounds it
+
+    def count(self, attempt: Attempt) -> None:
+        """Count one; where nobody told what it cost, it is the most that it may have cost."""
+        cost = attempt.most_usd if attempt.cost_usd is None else attempt.cost_usd
+        self.attempts += 1
+        self.calls += attempt.calls
+        self.tokens += attempt.tokens
+        self.seconds += attempt.seconds
+        self.usd += cost or 0.0
+        self.priced |= cost is not None
+
+    @property
+    def cost_usd(self) -> float | None:
+        """US dollars, where they are known."""
+        return round(self.usd, 6) if self.priced else None
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """All skills of a project, with one of them as it is, and as a patch leaves it."""
+
+    skill: str
+    baseline: Sequence[CompiledSkill]
+    candidate: Sequence[CompiledSkill]
+
+    def of(self, side: str) -> Sequence[CompiledSkill]:
+        """The skills of a side."""
+        return self.baseline if side == BASELINE else self.candidate
+
+    @property
+    def hashes(self) -> tuple[str, str]:
+        """The skill's own hash on both sides."""
+        first, second = (
+            next(one.sha256 for one in skills if one.name == self.skill)
+            for skills in (self.baseline, self.candidate)
+        )
+        return first, second
+
+
+@dataclass(slots=True)
+class Runner:
+    """Runs trials by one reader within one budget; what is on record counts as spent, and is not run."""
+
+    reader: Reader
+    budget: Budget
+    samples: int
+    scope: str  # what is tried anew elsewhere: a round
+    folder: Path | None = None  # of attempts; None: nothing is kept
+    spent: Spent = field(default_factory=Spent)  # in all, records among it
+    anew: Spent = field(default_factory=Spent)  # now
+    models: set[str] = field(default_factory=set)  # those that answered
+
+    def trial(self, sides: Sides, tasks: Sequence[Task]) -> Trial:
+        """All pairs of one patch, or those that the budget reached."""
+        spent, rows, stopped = Spent(), list[dict[str, object]](), None
+        for sample, task, side in order(tasks, self.samples):
+            stopped = self._over()
+            if stopped is None:
+                attempt = self._attempt(task, sides.skill, sides.of(side), sample, spent)
+                rows.append(_row(task, side, sample, attempt))
+                stopped = attempt.why if attempt.done is None else None
+            if stopped is not None:
+                done = sum(row["correct"] is not None for row in rows)
+                stopped = f"{stopped} ({done} of {2 * self.samples * len(tasks)} rollouts were run)"
+                break
+        facts = RolloutFacts(
+            operator=self.reader.engine,
+            model=", ".join(sorted(self.models)) or self.reader.asked,
+            tasks=len(tasks),
+            tasks_sha256=hash_of(list(tasks)),
+            skill_sha256=sides.hashes,
+            samples=self.samples,
+            stopped_early=stopped,
+        )
+        cost = Cost(rollouts=spent.attempts, tokens=spent.tokens, calls=spent.calls, usd=spent.cost_usd)
+        frame = pl.DataFrame(rows, schema=ROLLOUT_ROWS, orient="row")
+        return Trial(frame, facts, cost, {task.id: task.texts for task in tasks})
+
+    def _over(self) -> str | None:
+        """Why nothing more can be spent."""
+        left = self._left()
+        if left.money is not None and left.money <= 0:
+            return f"its {self.budget.money:g} USD are spent; AGENT_EVO_ROLLOUT_MONEY bounds them"
+        if left.tokens <= 0:
+            return f"its {self.budget.tokens} tokens are spent; AGENT_EVO_ROLLOUT_TOKENS bounds them"
+        if left.seconds <= 0:
+            return f"its {self.budget.seconds:g} seconds are spent; AGENT_EVO_ROLLOUT_SECONDS bounds them"
+        return None
+
+    def _left(self) -> Budget:
+        money = None if self.budget.money is None else self.budget.money - self.spent.usd
+        tokens = self.budget.tokens - self.spent.tokens
+        return Budget(self.budget.seconds - self.spent.seconds, tokens, money)
+
+    def _attempt(
+        self, task: Task, skill: str, skills: Sequence[CompiledSkill], sample: int, spent: Spent
+    ) -> Attempt:
+        """What is on record of this very attempt, else what comes of it now."""
+        request = self._request(task, skill, skills, sample)
+        bounded = _hashed(request, [self.budget.seconds, self.budget.tokens, self.budget.money])
+        known = records.find(self.folder, request) or records.find(self.folder, bounded)
+        if known is not None:
+            self._count(known, spent)
+            return known
+        attempt = self._once(task, skill, skills, spent)
+        if attempt.done is None and not attempt.ended:
+            attempt = self._once(task, skill, skills, spent)
+        if attempt.done is not None or attempt.ended:
+            records.keep(self.folder, bounded if attempt.ended else request, attempt)
+        return attempt
+
+    def _once(self, task: Task, skill: str, skills: Sequence[CompiledSkill], spent: Spent) -> Attempt:
+        attempt = self.reader.attempt(task, skill, skills, self._left())
+        self.anew.count(attempt)
+        self._count(attempt, spent)
+        return attempt
+
+    def _count(self, attempt: Attempt, spent: Spent) -> None:
+        self.spent.count(attempt)
+        spent.count(attempt)
+        self.models |= set(attempt.models)
+
+    def _request(self, task: Task, skill: str, skills: Sequence[CompiledSkill], sample: int) -> str:
+        seen = self.reader.sees(skill, skills)
+        return _hashed(
+            self.scope, [self.reader.engine, self.reader.asked, skill, seen, task.as_json(), sample]
+        )
+
+
+def order(tasks: Sequence[Task], samples: int) -> Iterator[tuple[int, Task, str]]:
+    """Every sample of every task on both sides; which comes first is drawn from the task's id."""
+    for sample in range(samples):
+        for task in tasks:
+            first = hashlib.sha256(f"{task.id} {sample}".encode()).digest()[0] % 2
+            for side in (BASELINE, CANDIDATE) if first else (CANDIDATE, BASELINE):
+                yield sample, task, side
+
+
+def _row(task: Task, side: str, sample: int, attempt: Attempt) -> dict[str, object]:
+    return {
+        "policy": side,
+        "seed": SEED,
+        "mode": "sampled",
+        "task_id": task.id,
+        "sample": sample,
+        "reward": None if attempt.done is None else float(attempt.done),
+        "correct": attempt.done,
+        "finish": attempt.finish,
+        "tokens": attempt.tokens,
+    }
+
+
+def _hashed(*words: object) -> str:
+    return sha256_bytes(json.dumps(words).encode())

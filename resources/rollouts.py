@@ -1,0 +1,64 @@
+"""The judge `rollout` as Dagster sees it: who reads the texts, and what it may take. No keys."""
+
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+
+from agent_evo_dagster.analysts.budget import Budget as AskingBudget
+from agent_evo_dagster.analysts.budget import Names
+from agent_evo_dagster.analysts.registry import Choice, model_of, price_of
+from agent_evo_dagster.rollouts.client_reader import ClientReader
+from agent_evo_dagster.rollouts.examiner import Material, RolloutExaminer
+from agent_evo_dagster.rollouts.model_reader import ModelReader
+from agent_evo_dagster.rollouts.protocol import Reader
+from agent_evo_dagster.rollouts.types import Budget
+from agent_evo_dagster.skills.bank import SkillBank
+
+NAMES = Names("The rollouts", "AGENT_EVO_ROLLOUT", "leave rollout out of AGENT_EVO_JUDGES")
+
+
+class RolloutJudgeResource(dg.ConfigurableResource[Any]):
+    """Who does tasks with two texts of a skill; `tasks` are the bank's, `folder` keeps what came of them."""
+
+    folder: str
+    tasks: str
+    reader: str
+    model: str | None = None
+    url: str | None = None
+    key_env: str | None = None
+    prices: str | None = None
+    samples: int | None = None
+    money: float | None = None
+    tokens: int
+    seconds: float
+    output_tokens: int
+
+    def examiner(self, bank: SkillBank, key: str, kept: Path) -> RolloutExaminer:
+        """The examiner of the round `key`, which read `bank`; `kept` is its folder for the tasks it used.
+
+        Raises:
+            SettingsError: the service needs a model's name.
+            CaptureError: the table of prices cannot be read.
+        """
+        return RolloutExaminer(
+            reader=self._reader(),
+            budget=Budget(self.seconds, self.tokens, self.money),
+            material=Material(bank, Path(self.tasks), key, kept, Path(self.folder)),
+            samples=self.samples,
+        )
+
+    def _reader(self) -> Reader:
+        if self.reader == "claude_code":
+            return ClientReader(self.model)
+        budget = AskingBudget(output_tokens=self.output_tokens, names=NAMES)
+        choice = Choice(
+            analyst=self.reader,
+            model=self.model,
+            url=self.url,
+            key_env=self.key_env,
+            budget=budget,
+            prices=Path(self.prices) if self.prices else None,
+            folder=Path(self.folder),
+        )
+        return ModelReader(model_of(choice), NAMES, self.output_tokens, price_of(choice))
