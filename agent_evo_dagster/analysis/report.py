@@ -11,7 +11,7 @@ from agent_evo_dagster.analysis.calls import read_calls
 from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
-from agent_evo_dagster.analysis.text import duration, number, plural
+from agent_evo_dagster.analysis.text import duration, excerpt, number, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
 from agent_evo_dagster.analysis.views.findings import finding_list, with_places, with_reasons
 from agent_evo_dagster.analysis.views.logged import answers, metric_table, with_metrics
@@ -145,7 +145,7 @@ def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
         ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
         ("Seed", str(inputs.seed)),
         ("Who decides", _POLICIES.get(inputs.policy, inputs.policy)),
-        ("Asked for", inputs.request or "nothing beyond the skills"),
+        ("Asked for", excerpt(inputs.request, 300) or "nothing beyond the skills"),
         *operator,
     )
 

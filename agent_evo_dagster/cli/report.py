@@ -28,7 +28,12 @@ def report(
     every: Annotated[bool, typer.Option("--all", help="One page over all rounds.")] = False,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the page there, made anew."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write it there, made anew; *.md for Markdown.",
+        ),
     ] = None,
     text: Annotated[bool, typer.Option("--text", help="Print the Markdown instead of the paths.")] = False,
 ) -> None:
@@ -50,7 +55,7 @@ def _give(made: Report, target: Path, *, text: bool) -> None:
     if text:
         print(made.markdown)
         return
-    write_atomic(target, made.html.encode())
+    write_atomic(target, (made.markdown if target.suffix == ".md" else made.html).encode())
     print(target)
 
 

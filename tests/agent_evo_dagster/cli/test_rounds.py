@@ -232,6 +232,8 @@ def test_all_rounds_are_put_on_one_page_whose_links_lead_to_their_reports(cli, c
     assert 'href="round-0001/report.html"' in (settings.reports / "index.html").read_text()
     elsewhere = tmp_path / "my pages" / "all.html"
     assert cli("report", "--all", "-o", str(elsewhere))[0] == 0
+    cli("report", "--all", "-o", str(elsewhere.with_suffix(".md")))
+    assert elsewhere.with_suffix(".md").read_text().startswith("# 1 round; ")
     (link,) = re.findall(r'href="([^"#]*report.html)"', elsewhere.read_text())
     assert (elsewhere.parent / link).resolve() == folder / "report.html"
 

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from agent_evo_dagster.analysis.views.page import PatchView
-from agent_evo_dagster.analysis.views.provenance import commands
+from agent_evo_dagster.analysis.views.life import ways
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.decisions import ledger_of
@@ -67,13 +66,22 @@ def test_the_document_says_the_same(bank: SkillBank) -> None:
     assert len(document["written"]) == 2
 
 
-def test_the_line_that_a_report_prints_takes_the_patch_out(bank: SkillBank) -> None:
-    view = PatchView(MORE.id, "alpha/one", "", (), (), "", "approve", "", "", ())
-    lines = [line for what, line in commands("round-0001", (view,)) if what.startswith("Take")]
-    words = shlex.split(lines[0].replace("NAME", "Ada").replace("TEXT", "worse"))
-    assert words[:2] == ["agent-evo", "skills"]
-    assert run(bank, *words[2:]).exit_code == 0
+def test_the_lines_that_a_report_prints_take_the_patch_out_and_put_it_back(bank: SkillBank) -> None:
+    (undo,) = printed("in")
+    assert run(bank, *undo).exit_code == 0
     assert bank.manifest(bank.ref("alpha")).disabled == (MORE.id,)
+    look, back = printed("out", VERSION="2")
+    assert MORE.id in run(bank, *look, "--json").output
+    assert run(bank, *back).exit_code == 0
+    assert bank.manifest(bank.ref("alpha")).disabled == ()
+
+
+def printed(state: str, **words: str) -> list[list[str]]:
+    """The commands of `agent-evo skills` that a report prints for a patch that stands so, filled in."""
+    filled = {"NAME": "Ada", "TEXT": "worse", **words}
+    lines = [shlex.split(line) for _, line in ways(MORE.id, "alpha", "round-0001", state)]
+    assert all(line[:2] == ["agent-evo", "skills"] for line in lines)
+    return [[filled.get(word, word) for word in line[2:]] for line in lines]
 
 
 def test_a_patch_has_no_version_and_a_skill_needs_one(bank: SkillBank) -> None:
