@@ -1,7 +1,7 @@
 """What the page over all rounds is told: each round as far as it went, and the record of its patches."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
-from agent_evo_dagster.analysis.views.all_rounds import RoundLine
+from agent_evo_dagster.analysis.views.all_rounds import MOST_ROUNDS, RoundLine
 from agent_evo_dagster.analysis.views.gate import patch_views
 from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
@@ -35,7 +35,8 @@ def all_rounds_inputs(settings: Settings, folder: Path) -> AllRoundsInputs:
     life = whole_lives(ledger_of(settings.bank_path), store, warehouse)
     reader = _Reader(store, warehouse, settings.reports, folder, life)
     manifests = store.all()
-    scores = [reader.scores(manifest) for manifest in manifests]
+    shown = {manifest.key for manifest in manifests[-MOST_ROUNDS:]}  # intervals take time
+    scores = [reader.scores(one) if one.key in shown else _Scores() for one in manifests]
     rounds = [reader.line(*both) for both in zip(manifests, scores, strict=True)]
     trend = pl.concat([pl.DataFrame(schema=TREND_SCHEMA), *(one.trend for one in scores)])
     return AllRoundsInputs(rounds, trend, life)
@@ -45,8 +46,8 @@ def all_rounds_inputs(settings: Settings, folder: Path) -> AllRoundsInputs:
 class _Scores:
     """How good the policy of one round was; or nothing, and why."""
 
-    trend: pl.DataFrame
-    changes: Changes
+    trend: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=TREND_SCHEMA))
+    changes: Changes = field(default_factory=dict)
     problem: str = ""
 
 
@@ -90,8 +91,7 @@ class _Reader:
             trend = trend_rows(manifest.key, manifest.number, evaluation)
             return _Scores(trend, changes_of(evaluation))
         except EvaluationError as error:
-            nothing = pl.DataFrame(schema=TREND_SCHEMA)
-            return _Scores(nothing, {}, f"its scores cannot be told: {error}")
+            return _Scores(problem=f"its scores cannot be told: {error}")
 
     def _patches(self, key: str) -> tuple[tuple[PatchView, ...], str]:
         """What it proposed; or nothing, and why."""

@@ -45,6 +45,7 @@ TOLD = (
     "patch_decisions",
     "skill_versions",
 )
+MOST_EARLIER = 60  # rounds that the trend goes back; the page over all rounds has more
 # Those of them that `costs` is told by.
 COSTLY = ("rollout_trajectories", "policy_evaluation", "patch_evaluation", "token_usage")
 Frames = Mapping[str, pl.DataFrame]
@@ -58,7 +59,7 @@ def report_inputs(
     Raises:
         DecisionError: the record of decisions is not whole.
     """
-    earlier = store.earlier(manifest.key)
+    earlier = store.earlier(manifest.key)[-MOST_EARLIER:]
     return ReportInputs(
         round_key=manifest.key,
         number=manifest.number,

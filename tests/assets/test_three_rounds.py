@@ -8,6 +8,7 @@ import pytest
 
 from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
+from agent_evo_dagster.rounds import reporting
 from agent_evo_dagster.rounds.opening import RoundRequest
 from agent_evo_dagster.rounds.types import RoundManifest
 from tests.assets.fake_trainer import FakeTrainer
@@ -104,6 +105,12 @@ def test_each_decision_and_adoption_is_on_record_once(loop):
 def test_the_report_of_a_later_round_shows_the_earlier_ones(loop):
     report = loop.graph.settings.reports / loop.keys[2] / "report.html"
     assert report.read_text().count("round-0001") >= 1
+
+
+def test_the_trend_of_a_report_goes_back_a_bounded_number_of_rounds(loop, monkeypatch):
+    monkeypatch.setattr(reporting, "MOST_EARLIER", 1)
+    found = reporting.stored_inputs(loop.graph.settings, loop.keys[2])
+    assert set(found.trend["round"]) == set(found.training_trend["run"]) == {loop.keys[1]}
 
 
 def test_round_one_made_again_after_round_three_is_as_it_was(loop):

@@ -12,6 +12,7 @@ import pytest
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.cli import project, rounds
 from agent_evo_dagster.cli.main import main
+from agent_evo_dagster.rounds import all_rounds
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -251,6 +252,16 @@ def test_a_round_whose_frames_cannot_be_told_hides_no_other_on_the_page(cli, cap
     assert "- round-0001: its scores cannot be told: " in out and "its patches cannot be told: " in out
     assert "| round-0001 | unreadable | not measured |" in out
     assert "| round-0002 | open | not measured |" in out
+
+
+def test_scores_are_told_of_the_rounds_that_are_shown(cli, captured, settings, monkeypatch):
+    monkeypatch.setattr(all_rounds, "MOST_ROUNDS", 1)
+    for key in ("round-0001", "round-0002"):
+        cli("rounds", "open", "--allow-empty")
+        scores = evaluation_frame({"before": [True], "after": [True]})
+        Warehouse(settings.warehouse).write(["policy_evaluation"], key, scores)
+    told = cli("report", "--all", "--text")[1]
+    assert "before round-0002" in told and "before round-0001" not in told
 
 
 def test_a_report_is_asked_for_of_one_round_or_of_all(cli, captured):
