@@ -87,7 +87,7 @@ def report_inputs(
         settings=frames["training_config"],
         compiled=frames["skill_versions"],
         checkpoints=checkpoints(manifest, frames["training_run"], frames["training_config"]),
-        costs=costs(frames),
+        costs=costs(manifest, frames),
         operator=manifest.operated.line() if manifest.operated else "",
     )
 
@@ -129,8 +129,8 @@ def whole_lives(ledger: Ledger, store: RoundStore, warehouse: Warehouse) -> pl.D
     return pl.concat([lives(ledger.records()), replayed]).sort("at", maintain_order=True)
 
 
-def costs(frames: Frames) -> dict[str, float]:
-    """What the round took, in units that are the same on every machine."""
+def costs(manifest: RoundManifest, frames: Frames) -> dict[str, float]:
+    """What the round took, in units that are the same on every machine; `frames` are those of COSTLY."""
     rollouts, usage = frames["rollout_trajectories"], frames["token_usage"]
     spent = [json.loads(text)["cost"] for text in frames["patch_evaluation"]["evidence"]]
     prices = usage["cost_usd"].drop_nulls()
@@ -147,8 +147,18 @@ def costs(frames: Frames) -> dict[str, float]:
         "gate tokens": sum(cost["tokens"] for cost in spent),
         **({"session tokens": int(sum(usage[name].sum() for name in TOKENS))} if usage.height else {}),
         **({"session US dollars": float(prices.sum())} if prices.len() else {}),
-        **{name: amount for name, amount in asked.items() if amount},
+        **{name: amount for name, amount in (asked | _operated(manifest)).items() if amount},
     }
+
+
+def _operated(manifest: RoundManifest) -> dict[str, float]:
+    """What the agent took that followed the skills before the round was opened, where one did."""
+    run = manifest.operated
+    return (
+        {}
+        if run is None
+        else {"operator tokens": run.tokens or 0, "operator US dollars": run.cost_usd or 0.0}
+    )
 
 
 def _trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.DataFrame:

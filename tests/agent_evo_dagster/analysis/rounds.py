@@ -24,7 +24,7 @@ def line(
         "opened_at": START,
         "status": "complete",
         "sessions": 6,
-        "starts_from": "embedded base",
+        "starts_from": "base of its model",
         "request": "",
         "settings": {"learning_rate": "2e-05"},
         "steps": 10,

@@ -30,7 +30,7 @@ def test_a_round_is_told_in_a_row_that_leads_to_its_report():
     (row,) = table.rows
     assert row[:3] == ("round-0001", "complete", "0.20 → 0.60") and row[3].startswith("+0.40 [")
     assert row[4:7] == ("1 in the skill", "the first", "6")
-    assert row[7:] == ("0.4", "embedded base", "2026-01-05 09:00", "nothing beyond the skills")
+    assert row[7:] == ("0.4", "base of its model", "2026-01-05 09:00", "nothing beyond the skills")
     assert table.links == ("round-0001/report.html",)
 
 
