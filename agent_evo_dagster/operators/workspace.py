@@ -8,7 +8,9 @@ user it has the login alone.
 import contextlib
 import os
 import shutil
+import stat
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +31,8 @@ TOOLS: Final = ("Skill", "Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoW
 # Where nobody can be asked, what is not allowed is denied. The skills are what is tried, so they stay.
 ALLOWED: Final = ("Skill", "TodoWrite", "Edit(./**)")
 DENIED: Final = ("Edit(./.claude/**)",)
+_PREFIX: Final = "agent-evo-work-"
+_LEFT_SECONDS: Final = 7 * 24 * 3600.0  # no run takes as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,8 @@ def workspace(skills: Sequence[CompiledSkill]) -> Iterator[Workspace]:
     Raises:
         ClientError: temporary folders lie inside of a project, whose files the client would read.
     """
-    root = Path(tempfile.mkdtemp(prefix="agent-evo-")).resolve()
+    root = Path(tempfile.mkdtemp(prefix=_PREFIX)).resolve()
+    _clear(root.parent)
     try:
         _require_apart(root)
         place = Workspace(root)
@@ -105,6 +110,16 @@ def workspace(skills: Sequence[CompiledSkill]) -> Iterator[Workspace]:
             yield place
     finally:
         shutil.rmtree(root, ignore_errors=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove places that a killed process left long ago; what one holds of a session was captured."""
+    limit = time.time() - _LEFT_SECONDS
+    for old in folder.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(FileNotFoundError):  # another process was faster
+            status = old.lstat()
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and status.st_mtime < limit:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 @contextlib.contextmanager

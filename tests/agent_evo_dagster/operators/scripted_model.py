@@ -3,7 +3,7 @@
 import json
 import shutil
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -17,10 +17,13 @@ needs_client = pytest.mark.skipif(
 
 
 class ScriptedModel:
-    """Answers each request for a turn with the next of `script`, and with `done` when it is at its end."""
+    """Answers each request for a turn with the next of `script`, and with `done` when it is at its end.
 
-    def __init__(self, script: Sequence[Turn]) -> None:
-        self.script = list(script)
+    A script may be a function instead: of the number of turns before in this session, and of what it reads.
+    """
+
+    def __init__(self, script: Sequence[Turn] | Callable[[int, str], Turn]) -> None:
+        self.script = script if callable(script) else list(script)
         self.requests: list[dict[str, Any]] = []
         self.keys: set[str | None] = set()
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -41,6 +44,9 @@ class ScriptedModel:
         if not body.get("tools"):
             return "A title"
         self.requests.append(body)
+        if callable(self.script):
+            before = sum(message["role"] == "assistant" for message in body["messages"])
+            return self.script(before, json.dumps(body))
         return self.script.pop(0) if self.script else "done"
 
     @property

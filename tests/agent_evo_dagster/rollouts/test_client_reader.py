@@ -2,15 +2,17 @@
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.rollouts.client_reader import ClientReader
+from agent_evo_dagster.rollouts.running import Runner
 from agent_evo_dagster.rollouts.tasks import Task
 from agent_evo_dagster.rollouts.types import Budget
 from tests.agent_evo_dagster.analysts.fake_client import result
 from tests.agent_evo_dagster.operators.scripted_model import ScriptedModel, needs_client
-from tests.agent_evo_dagster.rollouts.material import ENOUGH, compiled
+from tests.agent_evo_dagster.rollouts.material import ENOUGH, compiled, sides, tasks
 
 CHECKED = Task.model_validate(
     {
@@ -98,6 +100,22 @@ def test_it_says_which_client_it_is_and_that_there_is_none(client, tmp_path, mon
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClientError, match="is on PATH"):
         ClientReader().ready()
+
+
+@needs_client
+@pytest.mark.slow
+def test_the_real_client_is_led_by_the_text_that_it_has(user, monkeypatch):
+    def follows(turn, read):
+        return ("Skill", {"skill": "alpha"}) if turn == 0 else "yes" if "Say yes." in read else "no"
+
+    texts = [f"---\nname: alpha\ndescription: what to say\n---\n\n{word}\n" for word in ("Wait.", "Say yes.")]
+    with ScriptedModel(follows) as model:
+        monkeypatch.setenv("ANTHROPIC_BASE_URL", model.url)
+        runner = Runner(ClientReader(), ENOUGH, 2, "round-0001")
+        trial = runner.trial(sides(*texts), tasks(2))
+    done = trial.rows.group_by("policy").agg(pl.col("reward").sum()).sort("policy").rows()
+    assert done == [("baseline", 0.0), ("candidate", 4.0)]
+    assert trial.facts.operator.startswith("claude_code 2.") and trial.cost.usd > 0
 
 
 @needs_client
