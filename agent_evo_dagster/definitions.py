@@ -101,6 +101,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             key_env=settings.rollout_key_env,
             prices=str(settings.prices) if settings.prices else None,
             samples=settings.rollout_samples,
+            workers=settings.rollout_workers,
             money=settings.rollout_money,
             tokens=settings.rollout_tokens,
             seconds=settings.rollout_seconds,

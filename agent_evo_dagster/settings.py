@@ -89,6 +89,7 @@ class Settings(BaseSettings):
     rollout_samples: int | None = Field(
         None, ge=1, le=100, description="Rollouts of each task on each side; default: as few as can tell."
     )
+    rollout_workers: int = Field(1, ge=1, le=64, description="Rollouts that run at a time.")
     rollout_money: float | None = Field(
         20.0, ge=0, allow_inf_nan=False, description="US dollars that one round's rollouts may cost."
     )

@@ -29,6 +29,7 @@ class RolloutJudgeResource(dg.ConfigurableResource[Any]):
     key_env: str | None = None
     prices: str | None = None
     samples: int | None = None
+    workers: int = 1
     money: float | None = None
     tokens: int
     seconds: float
@@ -46,6 +47,7 @@ class RolloutJudgeResource(dg.ConfigurableResource[Any]):
             budget=Budget(self.seconds, self.tokens, self.money),
             material=Material(bank, Path(self.tasks), key, kept, Path(self.folder)),
             samples=self.samples,
+            workers=self.workers,
         )
 
     def _reader(self) -> Reader:

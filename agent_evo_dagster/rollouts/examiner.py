@@ -32,12 +32,16 @@ class Material:
 
 @dataclass(frozen=True)
 class RolloutExaminer:
-    """Tries prose of skills that have tasks; `samples` of each on each side, None: as few as can tell."""
+    """Tries prose of skills that have tasks; `samples` of each on each side, None: as few as can tell.
+
+    `workers` rollouts run at a time.
+    """
 
     reader: Reader
     budget: Budget
     material: Material
     samples: int | None = None
+    workers: int = 1
     name: str = NAME
 
     def takes(self, case: Case) -> bool:
@@ -78,12 +82,13 @@ class RolloutExaminer:
             [*(self._estimate(case, tasks[case.patch.skill]) for case in cases), self._bounds()]
         )
         tell(f"rollout ({self.reader.engine}, {self.reader.asked or 'its own choice of model'}): {expected}")
-        runner = Runner(self.reader, self.budget, 0, self.material.round, self.material.records)
-        baseline, trials = compile_all(self.material.bank), {}
+        material, workers = self.material, self.workers
+        runner = Runner(self.reader, self.budget, 0, material.round, material.records, workers)
+        baseline, trials = compile_all(material.bank), {}
         for case in cases:
             skill = case.patch.skill
             runner.samples = self._samples(tasks[skill])
-            sides = Sides(skill, baseline, compile_all(self.material.bank, extra=[case.patch]))
+            sides = Sides(skill, baseline, compile_all(material.bank, extra=[case.patch]))
             trials[case.patch.id] = runner.trial(sides, tasks[skill])
         used = runner.anew
         run = ExaminerRun(

@@ -7,8 +7,12 @@ again, it ends the trial, since a trial with a hole proves nothing and would cos
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
 
 import polars as pl
 
@@ -21,6 +25,8 @@ from agent_evo_dagster.rollouts.protocol import Reader
 from agent_evo_dagster.rollouts.tasks import Task, hash_of
 from agent_evo_dagster.rollouts.types import Attempt, Budget
 from agent_evo_dagster.skills.types import CompiledSkill
+
+Item: TypeAlias = tuple[int, Task, str]  # sample, task, side
 
 
 @dataclass(slots=True)
@@ -72,32 +78,52 @@ class Sides:
         return first, second
 
 
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What came of one rollout: one attempt, or two where the first was lost."""
+
+    request: str  # the hash of all that was tried
+    attempts: tuple[Attempt, ...]
+    anew: bool  # not on record
+
+    @property
+    def last(self) -> Attempt:
+        """The one that counts."""
+        return self.attempts[-1]
+
+
 @dataclass(slots=True)
 class Runner:
-    """Runs trials by one reader within one budget; what is on record counts as spent, and is not run."""
+    """Runs trials by one reader within one budget; what is on record counts as spent, and is not run.
+
+    Rollouts run in groups of `workers`, each with an equal share of what is left before its group.
+    """
 
     reader: Reader
     budget: Budget
     samples: int
     scope: str  # what is tried anew elsewhere: a round
     folder: Path | None = None  # of attempts; None: nothing is kept
+    workers: int = 1
     spent: Spent = field(default_factory=Spent)  # in all, records among it
     anew: Spent = field(default_factory=Spent)  # now
     models: set[str] = field(default_factory=set)  # those that answered
+    counted: set[str] = field(default_factory=set)  # requests in `spent`: two patches share their baseline
 
     def trial(self, sides: Sides, tasks: Sequence[Task]) -> Trial:
         """All pairs of one patch, or those that the budget reached."""
         spent, rows, stopped = Spent(), list[dict[str, object]](), None
-        for sample, task, side in order(tasks, self.samples):
+        items = order(tasks, self.samples)
+        while stopped is None and (group := list(islice(items, self.workers))):
             stopped = self._over()
-            if stopped is None:
-                attempt = self._attempt(task, sides.skill, sides.of(side), sample, spent)
-                rows.append(_row(task, side, sample, attempt))
-                stopped = attempt.why if attempt.done is None else None
-            if stopped is not None:
-                done = sum(row["correct"] is not None for row in rows)
-                stopped = f"{stopped} ({done} of {2 * self.samples * len(tasks)} rollouts were run)"
-                break
+            for item, tried in zip(group, self._group(sides, group) if stopped is None else (), strict=False):
+                self._count(tried, spent)
+                rows.append(_row(*item, tried.last))
+                if stopped is None and tried.last.done is None:
+                    stopped = tried.last.why
+        if stopped is not None:
+            done = sum(row["correct"] is not None for row in rows)
+            stopped = f"{stopped} ({done} of {2 * self.samples * len(tasks)} rollouts were run)"
         facts = RolloutFacts(
             operator=self.reader.engine,
             model=", ".join(sorted(self.models)) or self.reader.asked,
@@ -113,7 +139,7 @@ class Runner:
 
     def _over(self) -> str | None:
         """Why nothing more can be spent."""
-        left = self._left()
+        left = self._left(1)
         if left.money is not None and left.money <= 0:
             return f"its {self.budget.money:g} USD are spent; AGENT_EVO_ROLLOUT_MONEY bounds them"
         if left.tokens <= 0:
@@ -122,38 +148,45 @@ class Runner:
             return f"its {self.budget.seconds:g} seconds are spent; AGENT_EVO_ROLLOUT_SECONDS bounds them"
         return None
 
-    def _left(self) -> Budget:
-        money = None if self.budget.money is None else self.budget.money - self.spent.usd
-        tokens = self.budget.tokens - self.spent.tokens
-        return Budget(self.budget.seconds - self.spent.seconds, tokens, money)
+    def _left(self, shares: int) -> Budget:
+        money = None if self.budget.money is None else (self.budget.money - self.spent.usd) / shares
+        tokens = (self.budget.tokens - self.spent.tokens) // shares
+        return Budget((self.budget.seconds - self.spent.seconds) / shares, tokens, money)
 
-    def _attempt(
-        self, task: Task, skill: str, skills: Sequence[CompiledSkill], sample: int, spent: Spent
-    ) -> Attempt:
-        """What is on record of this very attempt, else what comes of it now."""
+    def _group(self, sides: Sides, group: Sequence[Item]) -> list[Tried]:
+        attempt = partial(self._try, sides, self._left(len(group)))
+        if len(group) == 1:
+            return [attempt(group[0])]
+        with ThreadPoolExecutor(len(group)) as pool:
+            return list(pool.map(attempt, group))
+
+    def _try(self, sides: Sides, left: Budget, item: Item) -> Tried:
+        """What is on record of this very rollout, else what comes of it now; lost, it is tried once more."""
+        sample, task, side = item
+        skill, skills = sides.skill, sides.of(side)
         request = self._request(task, skill, skills, sample)
-        bounded = _hashed(request, [self.budget.seconds, self.budget.tokens, self.budget.money])
+        bounds = [self.budget.seconds, self.budget.tokens, self.budget.money, self.workers]
+        bounded = _hashed(request, bounds)
         known = records.find(self.folder, request) or records.find(self.folder, bounded)
         if known is not None:
-            self._count(known, spent)
-            return known
-        attempt = self._once(task, skill, skills, spent)
-        if attempt.done is None and not attempt.ended:
-            attempt = self._once(task, skill, skills, spent)
-        if attempt.done is not None or attempt.ended:
-            records.keep(self.folder, bounded if attempt.ended else request, attempt)
-        return attempt
+            return Tried(request, (known,), anew=False)
+        attempts = [self.reader.attempt(task, skill, skills, left)]
+        if attempts[0].done is None and not attempts[0].ended:
+            attempts.append(self.reader.attempt(task, skill, skills, left))
+        last = attempts[-1]
+        if last.done is not None or last.ended:
+            records.keep(self.folder, bounded if last.ended else request, last)
+        return Tried(request, tuple(attempts), anew=True)
 
-    def _once(self, task: Task, skill: str, skills: Sequence[CompiledSkill], spent: Spent) -> Attempt:
-        attempt = self.reader.attempt(task, skill, skills, self._left())
-        self.anew.count(attempt)
-        self._count(attempt, spent)
-        return attempt
-
-    def _count(self, attempt: Attempt, spent: Spent) -> None:
-        self.spent.count(attempt)
-        spent.count(attempt)
-        self.models |= set(attempt.models)
+    def _count(self, tried: Tried, spent: Spent) -> None:
+        for attempt in tried.attempts:
+            spent.count(attempt)
+            if tried.request not in self.counted:
+                self.spent.count(attempt)
+            if tried.anew:
+                self.anew.count(attempt)
+            self.models |= set(attempt.models)
+        self.counted.add(tried.request)
 
     def _request(self, task: Task, skill: str, skills: Sequence[CompiledSkill], sample: int) -> str:
         seen = self.reader.sees(skill, skills)
@@ -162,7 +195,7 @@ class Runner:
         )
 
 
-def order(tasks: Sequence[Task], samples: int) -> Iterator[tuple[int, Task, str]]:
+def order(tasks: Sequence[Task], samples: int) -> Iterator[Item]:
     """Every sample of every task on both sides; which comes first is drawn from the task's id."""
     for sample in range(samples):
         for task in tasks:
@@ -171,7 +204,7 @@ def order(tasks: Sequence[Task], samples: int) -> Iterator[tuple[int, Task, str]
                 yield sample, task, side
 
 
-def _row(task: Task, side: str, sample: int, attempt: Attempt) -> dict[str, object]:
+def _row(sample: int, task: Task, side: str, attempt: Attempt) -> dict[str, object]:
     return {
         "policy": side,
         "seed": SEED,

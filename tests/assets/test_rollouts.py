@@ -8,6 +8,7 @@ import pytest
 
 from agent_evo_dagster.patches.evidence import GateEvidence
 from agent_evo_dagster.settings import Settings
+from assets.judging import MAKERS
 from resources.rollouts import RolloutJudgeResource
 from tests.agent_evo_dagster.analysts.fake_models import FakeModels, serving
 from tests.agent_evo_dagster.rollouts.material import Scripted, attempt, written
@@ -59,6 +60,10 @@ def test_prose_that_helps_is_accepted_with_its_cost_and_still_waits_for_a_person
     before = tried.graph.frame("patch_evaluation", tried.key)
     assert tried.judge()["judge_rollout_calls"].value == 0  # made again: on record
     assert tried.graph.frame("patch_evaluation", tried.key).equals(before) and len(tried.reader.given) == 240
+
+
+def test_who_does_the_tasks_is_asked_before_who_compares_the_texts():
+    assert list(MAKERS) == ["rollout", "llm"]
 
 
 def test_without_tasks_the_next_judge_takes_it(tried):

@@ -164,6 +164,19 @@ def test_what_was_paid_for_before_a_kill_is_not_paid_for_twice(client, settings,
     assert operate(request="a", taken={first.session_id}) != first and len(client.seen) == 3
 
 
+def test_one_that_was_killed_while_it_worked_can_be_run_again(client, settings, operate, monkeypatch):
+    client.plan(result(), hooks=WHOLE)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("agent_evo_dagster.operators.claude_code._recorded", killed)
+        operate()
+    assert not Path(client.seen[0]["cwd"]).exists() and not settings.operators.exists()
+    assert operate().session_id != client.seen[0]["flags"]["--session-id"] and len(client.seen) == 2
+
+
 def test_a_record_that_cannot_be_read_is_named(client, settings, operate):
     (settings.operators / "x.json").parent.mkdir(parents=True)
     (settings.operators / "x.json").write_text("{")

@@ -122,6 +122,32 @@ def test_an_end_by_the_budget_is_on_record_until_the_budget_is_another(tmp_path)
     assert runner(reader, tmp_path, more).trial(sides(), tasks(2)).facts.stopped_early is None
 
 
+def test_several_at_a_time_give_the_same_rows_and_share_what_is_left(tmp_path):
+    alone = runner(Scripted()).trial(sides(), tasks(3))
+    reader = Scripted()
+    many = Runner(reader, ENOUGH, 2, "round-0001", tmp_path, workers=4)
+    trial = many.trial(sides(), tasks(3))
+    assert trial.rows.equals(alone.rows) and (trial.facts, trial.cost) == (alone.facts, alone.cost)
+    assert {round(left.money, 2) for left in reader.left} == {2.5, 2.49, 2.48}
+
+
+def test_a_group_that_ends_the_budget_ends_it_the_same_when_it_is_made_again(tmp_path):
+    budget = Budget(1000.0, 10_000, 0.05)
+    first = Runner(Scripted(), budget, 2, "round-0001", tmp_path, workers=4).trial(sides(), tasks(3))
+    assert first.rows.height == 8 and "(8 of 12 rollouts were run)" in first.facts.stopped_early
+    reader = Scripted()
+    again = Runner(reader, budget, 2, "round-0001", tmp_path, workers=4).trial(sides(), tasks(3))
+    assert again.rows.equals(first.rows) and (again.facts, reader.given) == (first.facts, [])
+
+
+def test_what_two_patches_share_is_spent_once(tmp_path):
+    shared = runner(Scripted(), tmp_path)
+    first = shared.trial(sides(), tasks(2))
+    second = shared.trial(sides(after="newer"), tasks(2))
+    assert first.cost == second.cost and first.cost.rollouts == 8  # what the evidence of each rests on
+    assert (shared.spent.attempts, shared.anew.attempts) == (12, 12)
+
+
 def test_the_reader_is_told_what_is_left():
     reader = Scripted()
     runner(reader).trial(sides(), tasks(1))
