@@ -9,12 +9,15 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from agent_evo_dagster.analysts.client import find_client
 from agent_evo_dagster.capture.capturing import capturers
 from agent_evo_dagster.capture.copies import DELETED_AFTER, WARN_AFTER, uncopied
 from agent_evo_dagster.cli.hooks import client_folder
 from agent_evo_dagster.cli.project import project_root, settings_of
-from agent_evo_dagster.errors import AgentEvoError, DecisionError
+from agent_evo_dagster.errors import AgentEvoError, ClientError, DecisionError
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.pairing import MIN_TASKS
+from agent_evo_dagster.rollouts.tasks import of_the_judge, read_tasks
 from agent_evo_dagster.rounds.adoption import require_whole_record
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -59,6 +62,8 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
     yield _bank(path)
     yield from _decisions(path)
     yield from _packages(path)
+    yield from _client(settings)
+    yield from _tasks(settings)
     keys = RoundStore(settings.rounds).keys()
     yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
 
@@ -70,6 +75,38 @@ def _packages(bank: Path) -> Iterator[Diagnosis]:
     yield from (Diagnosis(True, warning) for warning in found.warnings)
     if found.packages and not found.problems:
         yield Diagnosis(True, f"{found.packages} packages are as they were frozen")
+
+
+def _client(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether Claude Code is here, where a setting asks for it."""
+    asked = {
+        "AGENT_EVO_ANALYST": settings.analyst,
+        "AGENT_EVO_JUDGE_SERVICE": settings.judge_service if "llm" in settings.judges else None,
+        "AGENT_EVO_ROLLOUT_READER": settings.rollout_reader if "rollout" in settings.judges else None,
+    }
+    names = [name for name, value in asked.items() if value == "claude_code"]
+    if not names:
+        return
+    try:
+        yield Diagnosis(True, f"Claude Code at {find_client()}, for {', '.join(names)}")
+    except ClientError as error:
+        yield Diagnosis(False, f"{', '.join(names)}: {error}")
+
+
+def _tasks(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether skills have tasks enough, where their prose is to be tried."""
+    if "rollout" not in settings.judges:
+        return
+    for folder in sorted(settings.tasks.glob("*/")):
+        try:
+            number = len(of_the_judge(read_tasks(settings.tasks, folder.name)))
+        except AgentEvoError as error:
+            yield Diagnosis(False, f"tasks: {error}")
+            continue
+        more = (
+            "" if number >= MIN_TASKS else f"; {MIN_TASKS} are needed: agent-evo skills tasks {folder.name}"
+        )
+        yield Diagnosis(not more, f"tasks for {folder.name}: {number} of the split judge{more}")
 
 
 def _spool(settings: Settings) -> Diagnosis:

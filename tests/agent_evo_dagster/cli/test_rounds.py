@@ -18,6 +18,7 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.analysis.builders import evaluation_frame
+from tests.agent_evo_dagster.rollouts.material import written
 
 ROOT = Path(__file__).parents[3]
 BANK = ROOT / "skill_bank"
@@ -310,6 +311,18 @@ def test_doctor_names_what_captures_each_event_twice(cli, captured, tmp_path, mo
     cli("hooks", "install", "--project", ".")
     code, out, _ = cli("doctor")
     assert code == 1 and "MEND  hooks: each event here is captured 2 times, by the hook in" in out
+
+
+def test_doctor_looks_for_the_client_and_the_tasks_that_a_judge_needs(cli, captured, settings, monkeypatch):
+    assert "Claude Code" not in cli("doctor")[1]
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "rollout")
+    monkeypatch.setenv("PATH", str(settings.root))
+    written(settings.tasks, "rllm-run", 19)
+    written(settings.tasks, "rllm-config", 20)
+    code, out, _ = cli("doctor")
+    assert code == 1 and "MEND  AGENT_EVO_ROLLOUT_READER: Claude Code was asked for" in out
+    assert "ok    tasks for rllm-config: 20 of the split judge" in out
+    assert "MEND  tasks for rllm-run: 19 of the split judge; 20 are needed" in out
 
 
 def test_doctor_names_a_broken_bank(cli, captured, settings):
