@@ -91,7 +91,10 @@ class Settings(BaseSettings):
     )
     rollout_workers: int = Field(1, ge=1, le=64, description="Rollouts that run at a time.")
     rollout_money: float | None = Field(
-        20.0, ge=0, allow_inf_nan=False, description="US dollars that one round's rollouts may cost."
+        None,
+        ge=0,
+        allow_inf_nan=False,
+        description="US dollars that one round's rollouts may cost; default: 20 with claude_code.",
     )
     rollout_tokens: int = Field(10_000_000, ge=1, description="Tokens that one round's rollouts may take.")
     rollout_seconds: float = Field(

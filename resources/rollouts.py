@@ -8,6 +8,7 @@ import dagster as dg
 from agent_evo_dagster.analysts.budget import Budget as AskingBudget
 from agent_evo_dagster.analysts.budget import Names
 from agent_evo_dagster.analysts.registry import Choice, model_of, price_of
+from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.examiner import Material, RolloutExaminer
 from agent_evo_dagster.rollouts.model_reader import ModelReader
@@ -16,6 +17,8 @@ from agent_evo_dagster.rollouts.types import Budget
 from agent_evo_dagster.skills.bank import SkillBank
 
 NAMES = Names("The rollouts", "AGENT_EVO_ROLLOUT", "leave rollout out of AGENT_EVO_JUDGES")
+
+CLIENT_MONEY = 20.0  # US dollars
 
 
 class RolloutJudgeResource(dg.ConfigurableResource[Any]):
@@ -39,16 +42,20 @@ class RolloutJudgeResource(dg.ConfigurableResource[Any]):
         """The examiner of the round `key`, which read `bank`; `kept` is its folder for the tasks it used.
 
         Raises:
-            SettingsError: the service needs a model's name.
+            SettingsError: the service needs a model's name, or a bound of money needs a price.
             CaptureError: the table of prices cannot be read.
         """
         return RolloutExaminer(
             reader=self._reader(),
-            budget=Budget(self.seconds, self.tokens, self.money),
+            budget=Budget(self.seconds, self.tokens, self._money()),
             material=Material(bank, Path(self.tasks), key, kept, Path(self.folder)),
             samples=self.samples,
             workers=self.workers,
         )
+
+    def _money(self) -> float | None:
+        """The bound; the client, which tells its cost, has one always."""
+        return CLIENT_MONEY if self.money is None and self.reader == "claude_code" else self.money
 
     def _reader(self) -> Reader:
         if self.reader == "claude_code":
@@ -63,4 +70,11 @@ class RolloutJudgeResource(dg.ConfigurableResource[Any]):
             prices=Path(self.prices) if self.prices else None,
             folder=Path(self.folder),
         )
-        return ModelReader(model_of(choice), NAMES, self.output_tokens, price_of(choice))
+        price = price_of(choice)
+        if self.money is not None and price is None:
+            raise SettingsError(
+                f"The rollouts may cost {self.money} USD, and the model {self.model} has no price. Give one "
+                "in the table of AGENT_EVO_PRICES (0 for a server of your own), or unset "
+                "AGENT_EVO_ROLLOUT_MONEY."
+            )
+        return ModelReader(model_of(choice), NAMES, self.output_tokens, price)
