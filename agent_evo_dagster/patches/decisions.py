@@ -13,7 +13,8 @@ from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.document import idea_of
 from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.hidden import first_hidden
-from agent_evo_dagster.patches.ledger import POLICY, Ledger, same_person
+from agent_evo_dagster.patches.ledger import POLICY, Ledger
+from agent_evo_dagster.patches.people import mixed_scripts, same_person
 from agent_evo_dagster.patches.policies import people_needed, policy_named
 from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
 from agent_evo_dagster.patches.types import PATCH_DECISION_SCHEMA, FinalVerdict, GateVerdict, Patch
@@ -282,6 +283,12 @@ def person(name: str) -> str:
         raise DecisionError(
             f"A decision needs the name of the person who makes it, in one line, with letters and without "
             f"characters that cannot be seen; got {name[:200]!a}. Give --by NAME."
+        )
+    mixed = mixed_scripts(plain)
+    if mixed:
+        raise DecisionError(
+            f"{plain!a} mixes letters of {' and '.join(mixed)}, which an eye cannot tell apart; a person who "
+            f"decides has a name in one script. Give --by NAME."
         )
     if same_person(plain).startswith(POLICY):
         raise DecisionError(f"{plain!r} is the name of a policy; a decision of a person needs a person's.")

@@ -4,7 +4,6 @@ The file is `decisions.jsonl` in the skill bank. To look and to write is one ste
 two who decide at once, one decides and the other is told.
 """
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.chain import Chain, Writer, read_chain, writing
+from agent_evo_dagster.patches.people import same_person
 from agent_evo_dagster.patches.records import (
     AdoptionRecord,
     ConsentRecord,
@@ -239,11 +239,6 @@ def _adopted(records: tuple[Record, ...], patch_id: str) -> AdoptionRecord | Non
         elif isinstance(record, RollbackRecord) and patch_id in record.restored:
             standing = last
     return standing
-
-
-def same_person(name: str) -> str:
-    """What two ways to write one person's name have in common."""
-    return " ".join(unicodedata.normalize("NFKC", name).split()).casefold()
 
 
 def _last_word(records: tuple[Record, ...], patch_id: str) -> DecisionRecord | None:
