@@ -73,7 +73,8 @@ class Review:
 def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
     """Every patch that a round in `store` proposes, in the order of rounds; then what waits for one.
 
-    Its evidence is the newest that there is: a later round may have replayed it.
+    Its evidence is the newest that there is, since a later round may have replayed it, unless another judge
+    had rejected it.
 
     Raises:
         DecisionError: the ledger's chain is broken.
@@ -90,9 +91,18 @@ def reviews(store: Warehouse, ledger: Ledger) -> list[Review]:
     for key in _rounds(store, "patch_replay"):
         for patch_id, evidence in _evidence(store, "patch_replay", key).items():
             if patch_id in found and _number(key) > _number(found[patch_id].round):
-                found[patch_id] = replace(found[patch_id], evidence=evidence)
+                known = found[patch_id].evidence
+                found[patch_id] = replace(found[patch_id], evidence=newest(known, evidence))
     made = (one for one in ledger.made() if one.patch_id not in found)
     return [*found.values(), *(_made_review(one, verdicts) for one in made)]
+
+
+def newest(known: GateEvidence | None, replayed: GateEvidence) -> GateEvidence:
+    """What holds of older evidence and a later replay's, which undoes no rejection of another judge."""
+    rejected = (GateVerdict.REJECT, GateVerdict.REJECT_UNVERIFIED)
+    if known is None or known.judge == replayed.judge or known.verdict not in rejected:
+        return replayed
+    return known
 
 
 def find_review(all_reviews: list[Review], patch_id: str) -> Review:

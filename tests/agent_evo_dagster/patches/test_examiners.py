@@ -76,7 +76,8 @@ def test_nobody_spends_before_all_can():
     [
         {"judge": "llm", "llm": LlmFacts(**dict.fromkeys(LlmFacts.model_fields, 1) | {
             "service": "s", "model": None, "rubric": "r", "stopped_early": None})},
-        {"judge": "rollout", "rollout": RolloutFacts(operator="o", model=None, tasks=1, samples=1)},
+        {"judge": "rollout", "rollout": RolloutFacts(
+            operator="o", model=None, tasks=1, samples=1, tasks_sha256="t", skill_sha256=("s", "p"))},
         {"judge": "none"},
     ],
 )  # fmt: skip
