@@ -7,6 +7,7 @@ from agent_evo_dagster.cli import (
     config,
     diagnose,
     doctor,
+    evidence,
     export,
     hooks,
     importing,
@@ -42,6 +43,7 @@ app.command("report")(report.report)
 app.command("backtest")(backtest.backtest_)
 app.command("diagnose")(diagnose.diagnose)
 app.command("query")(query.query)
+app.command("evidence")(evidence.evidence)
 app.command("doctor")(doctor.doctor)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import date, datetime, time
 from typing import Any, Final
 
+from agent_evo_dagster.analysis.display import bounded
 from agent_evo_dagster.query.meanings import meaning
 from agent_evo_dagster.query.store import Rows
 from agent_evo_dagster.query.views import VIEWS
@@ -26,9 +27,22 @@ def as_table(found: Rows) -> str:
     return "\n".join([*lines, rows])
 
 
+def distinct(columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns' names, each once: the second `n` is `n_2`, unless a column is called so itself."""
+    taken, names = set(columns), list[str]()
+    for name in columns:
+        new, number = name, 1
+        while new in names or (number > 1 and new in taken):
+            number += 1
+            new = f"{name}_{number}"
+        names.append(new)
+    return tuple(names)
+
+
 def as_json(found: Rows) -> str:
     """An array with one object a row; instants as ISO 8601, NaN and infinity as null."""
-    rows = [dict(zip(found.columns, map(_plain, row), strict=True)) for row in found.rows]
+    names = distinct(found.columns)
+    rows = [dict(zip(names, map(_plain, row), strict=True)) for row in found.rows]
     return json.dumps(rows, ensure_ascii=False, allow_nan=False)
 
 
@@ -72,6 +86,11 @@ def _cell(value: Any) -> str:
     text = str(_flat(value))
     shown = "".join(char if char.isprintable() else repr(char)[1:-1] for char in text[: _MAX_CELL + 1])
     return shown if len(shown) <= _MAX_CELL else shown[: _MAX_CELL - 1] + "…"
+
+
+def told(value: Any, limit: int) -> str:
+    """One value as text that can be shown, at most about `limit` characters of it."""
+    return bounded(str(_flat(value)), limit)
 
 
 def _flat(value: Any) -> Any:

@@ -1,6 +1,9 @@
 """The warehouse as a database that can only be read: one SELECT over the views. Not how rows are shown."""
 
+import contextlib
+import math
 import re
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +14,8 @@ import duckdb
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.query.views import DERIVED, STORED, StoredView
 
+SECONDS: Final = 60.0  # that a query may take
+_AGAIN: Final = 0.1  # seconds until a query that does not end is interrupted once more
 _GLOB: Final = re.compile(r"[*?\[]")
 # Whoever reads may not write, load, or look anywhere but in the warehouse, and may not change that.
 _CLOSE: Final = (
@@ -35,11 +40,11 @@ class Rows:
     rows: list[tuple[Any, ...]]
 
 
-def run_query(warehouse: Path, sql: str) -> Rows:
-    """The rows that one SELECT over the views finds.
+def run_query(warehouse: Path, sql: str, *, seconds: float = SECONDS) -> Rows:
+    """The rows that one SELECT over the views finds, in `seconds` at most.
 
     Raises:
-        QueryError: nothing is stored, or the statement is not one SELECT, or it cannot be run.
+        QueryError: nothing is stored, the statement is not one SELECT, it cannot be run, or takes too long.
     """
     if not warehouse.is_dir():
         raise QueryError(
@@ -51,12 +56,38 @@ def run_query(warehouse: Path, sql: str) -> Rows:
         try:
             for statement in _opening(warehouse):
                 connection.execute(statement)
-            cursor = connection.execute(sql)
-            return Rows(tuple(column[0] for column in cursor.description or ()), cursor.fetchall())
+            with _ended_after(connection, seconds):
+                cursor = connection.execute(sql)
+                return Rows(tuple(column[0] for column in cursor.description or ()), cursor.fetchall())
+        except duckdb.InterruptException as error:
+            raise QueryError(
+                f"The query took longer than {seconds:g} seconds and was ended. Ask for less, or give it "
+                f"more time: --seconds {max(1, math.ceil(seconds * 10))}"
+            ) from error
         except duckdb.Error as error:
             raise QueryError(
                 f"The query cannot be run. {error}\nViews and their columns: agent-evo query"
             ) from error
+
+
+@contextlib.contextmanager
+def _ended_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Iterator[None]:
+    """Interrupt what the connection does once `seconds` have passed, again and again until it has ended."""
+    ended = threading.Event()
+
+    def watch() -> None:
+        patience = seconds
+        while not ended.wait(patience):
+            connection.interrupt()
+            patience = _AGAIN
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watcher.join()
 
 
 def _check_statement(sql: str) -> None:
@@ -76,7 +107,7 @@ def _check_statement(sql: str) -> None:
 def _opening(warehouse: Path) -> Iterator[str]:
     """The statements that make the views, then close everything else."""
     # Both as it is and as a pattern names it: DuckDB checks the pattern, then the files that it stands for.
-    yield f"SET allowed_directories = [{_literal(str(warehouse))}, {_literal(_escaped(warehouse))}]"
+    yield f"SET allowed_directories = [{literal(str(warehouse))}, {literal(_escaped(warehouse))}]"
     for stored in STORED:
         yield f"CREATE VIEW {stored.name} AS {_stored_sql(warehouse, stored)}"
     for derived in DERIVED:
@@ -90,7 +121,7 @@ def _stored_sql(warehouse: Path, view: StoredView) -> str:
     parts = [f"SELECT {nothing} WHERE false"]
     for asset in view.assets:
         if any((warehouse / asset).glob("*.parquet")):
-            files = _literal(f"{_escaped(warehouse / asset)}/*.parquet")
+            files = literal(f"{_escaped(warehouse / asset)}/*.parquet")
             parts.append(
                 "SELECT *, regexp_extract(filename, '([^/]+)[.]parquet$', 1) AS round "
                 f"FROM read_parquet({files}, filename = true, union_by_name = true)"
@@ -103,5 +134,6 @@ def _escaped(path: Path) -> str:
     return _GLOB.sub(lambda match: f"[{match[0]}]", str(path))
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """`text` as SQL writes it."""
     return "'" + text.replace("'", "''") + "'"

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,8 +13,8 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.query.meanings import MEANINGS
-from agent_evo_dagster.query.rendering import as_csv, as_json, as_table, schema_page
-from agent_evo_dagster.query.store import Rows
+from agent_evo_dagster.query.rendering import as_csv, as_json, as_table, distinct, schema_page
+from agent_evo_dagster.query.store import QueryError, Rows
 from agent_evo_dagster.query.views import VIEWS
 
 ROOT = Path(__file__).parents[3]
@@ -83,3 +84,22 @@ def test_the_command_answers_in_three_forms_and_lists_the_views(home: Path) -> N
     assert say(sql, "--csv") == "session_id,calls\ns1,3\ns2,1\n"
     assert say() == schema_page()
     assert CliRunner().invoke(app, ["query", sql, "--csv", "--json"]).exit_code == 1
+
+
+def test_columns_of_one_name_are_all_there_and_told_apart(home: Path) -> None:
+    assert distinct(("n", "n", "n_2", "n", "m")) == ("n", "n_3", "n_2", "n_4", "m")
+    sql = "SELECT session_id, calls, calls FROM sessions WHERE session_id = 's1'"
+    result = CliRunner().invoke(app, ["query", sql, "--json"])
+    assert json.loads(result.stdout) == [{"session_id": "s1", "calls": 3, "calls_2": 3}]
+    assert result.stderr == "Columns of one name were told apart: calls is calls_2.\n"
+    assert "told apart" not in CliRunner().invoke(app, ["query", sql, "--csv"]).stderr
+
+
+def test_a_query_that_takes_too_long_is_ended_and_says_how_to_give_it_more(home: Path) -> None:
+    endless = "SELECT count(*) FROM range(1000000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"
+    began = time.monotonic()
+    result = CliRunner().invoke(app, ["query", endless, "--seconds", "0.1"])
+    assert time.monotonic() - began < 20
+    assert isinstance(result.exception, QueryError)
+    assert "longer than 0.1 seconds and was ended" in str(result.exception)
+    assert "--seconds 1" in str(result.exception)
