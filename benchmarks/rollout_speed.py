@@ -1,122 +1,142 @@
-"""Speed of rollouts: ours, one conversation at a time, and the floor of pure forward passes. No training.
+"""Speed and memory of rollouts: ours, TRL's own tool loop, one conversation at a time, and the floor.
 
-`python benchmarks/rollout_speed.py [--checkpoint DIR] [--prompts 64]` prints a table; best of three passes,
-CPU seconds, one thread.
+`python -m benchmarks.rollout_speed [--checkpoint DIR] [--prompts 64] [--seeds 3] [--passes 3]` rolls out the
+same problems with the same sampling and the same limits in each way, on one thread. The ways take turns, so
+that all see the same load; a seed counts with the CPU seconds of its best pass. Peak memory is that of one
+pass in a process of its own. The last line is one JSON object; the exit code is 1 where a goal is missed.
 """
 
 import argparse
-import time
-from collections.abc import Callable
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from agent_evo_dagster.training.environments.arithmetic import ArithmeticEnvironment
-from agent_evo_dagster.training.policy.checkpoints import Policy, load_policy
+from agent_evo_dagster.training.policy.checkpoints import load_policy
 from agent_evo_dagster.training.process_environment import prepare
-from agent_evo_dagster.training.rollout.decoder import Decoder
-from agent_evo_dagster.training.rollout.engine import roll_out
-from agent_evo_dagster.training.rollout.render import ChatRenderer
-from agent_evo_dagster.training.rollout.types import Sampling
-from agent_evo_dagster.training.tool_calls.hermes import HermesFormat
+from benchmarks.rollout_speed_ways import Pass, Ways
 
-PASSES = 3
-SAMPLING = Sampling(1.0, 0)
+GOALS = {"x_trl": 1.5, "x_one_at_a_time": 12.0}
+REAL = ("ours", "trl", "one_at_a_time")  # ways that roll out; the floor only computes
 
 
-class Bench:
-    """One policy on one set of problems; every way returns (trajectories, tokens sampled)."""
+@dataclass(frozen=True)
+class Speed:
+    """One way over all seeds."""
 
-    def __init__(self, policy: Policy, prompts: int) -> None:
-        self.model, self.renderer = policy.model, ChatRenderer(policy.tokenizer)
-        self.environment = ArithmeticEnvironment(HermesFormat())
-        self.tasks = self.environment.tasks("dev", prompts, 0)
-        self.lengths = [len(rollout.tokens) for rollout in self._roll_out()]
+    seconds: float  # of the processor, the best pass of each seed
+    rollouts: int
+    sampled: int
 
-    def _roll_out(self) -> list[Any]:
-        episodes = [self.environment.episode(task) for task in self.tasks]
-        return roll_out(self.model, self.renderer, episodes, self.environment.limits, SAMPLING)
-
-    def ours(self) -> tuple[int, int]:
-        """All conversations in lock-step."""
-        rollouts = self._roll_out()
-        return len(rollouts), sum(rollout.sampled for rollout in rollouts)
-
-    def one_at_a_time(self) -> tuple[int, int]:
-        """Plain `generate`, turn by turn."""
-        sampled = 0
-        for task in self.tasks:
-            episode = self.environment.episode(task)
-            ids = list(self.renderer.prompt(episode.opening()))
-            for _ in range(self.environment.limits.max_turns):
-                turn = self._generate(ids)
-                ids, sampled = ids + turn, sampled + len(turn)
-                if turn[-1] != self.renderer.end_of_turn:
-                    break
-                reply = episode.act(self.renderer.text(turn[:-1]))
-                if reply.done:
-                    break
-                ids += self.renderer.after_turn(reply.results)
-        return len(self.tasks), sampled
-
-    def floor(self) -> tuple[int, int]:
-        """Forward passes of the shapes that ours has, where a row is dropped the moment it is done."""
-        import torch
-
-        prompts = [self.renderer.prompt(self.environment.episode(task).opening()) for task in self.tasks]
-        lengths = list(self.lengths)
-        with torch.inference_mode():
-            decoder = Decoder(self.model, prompts, self.renderer.pad)
-            decoder.prefill()
-            for position in range(1, max(lengths)):
-                live = [at for at, length in enumerate(lengths) if length > position]
-                if len(live) < len(lengths):
-                    decoder.keep(live)
-                    lengths = [lengths[at] for at in live]
-                decoder.step([self.renderer.pad] * len(lengths))
-        return len(self.tasks), sum(self.lengths)
-
-    def _generate(self, ids: list[int]) -> list[int]:
-        import torch
-
-        known = torch.tensor([ids])
-        with torch.inference_mode():
-            output = self.model.generate(
-                known,
-                attention_mask=torch.ones_like(known),
-                do_sample=True,
-                top_k=0,
-                max_new_tokens=self.environment.limits.max_new_tokens,
-                eos_token_id=self.renderer.end_of_turn,
-                pad_token_id=self.renderer.pad,
-            )
-        return list(output[0, len(ids) :].tolist())
+    def figures(self) -> dict[str, float]:
+        """What is printed of it."""
+        return {
+            "cpu_s": round(self.seconds, 4),
+            "rollouts_per_s": round(self.rollouts / self.seconds, 1),
+            "tokens_per_s": round(self.sampled / self.seconds),
+            "tokens_per_rollout": round(self.sampled / self.rollouts, 1),
+        }
 
 
-def measure(way: Callable[[], tuple[int, int]]) -> tuple[float, int, int]:
-    """CPU seconds of the best pass, with its counts."""
-    best = (float("inf"), 0, 0)
-    for _ in range(PASSES):
-        began = time.process_time()
-        counts = way()
-        best = min(best, (time.process_time() - began, *counts))
-    return best
+def speeds(
+    ways: Mapping[str, Callable[[int], Pass]], rollouts: int, *, seeds: int, passes: int
+) -> dict[str, Speed]:
+    """All ways, in turns."""
+    best: dict[tuple[str, int], Pass] = {}
+    for _ in range(passes):
+        for seed in range(seeds):
+            for name, way in ways.items():
+                found = way(seed)
+                best[name, seed] = min(best.get((name, seed), found), found, key=lambda each: each.seconds)
+    return {name: _over_seeds([best[name, seed] for seed in range(seeds)], rollouts) for name in ways}
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--checkpoint", type=Path, default=None, help="default: the embedded base policy")
-    parser.add_argument("--prompts", type=int, default=64)
-    arguments = parser.parse_args()
+def _over_seeds(passes: Sequence[Pass], rollouts: int) -> Speed:
+    seconds, sampled = sum(each.seconds for each in passes), sum(each.sampled for each in passes)
+    return Speed(seconds, rollouts * len(passes), sampled)
+
+
+def ratios(found: Mapping[str, Speed]) -> dict[str, float]:
+    """Ours against the others, by rollouts for each CPU second."""
+    times = {name: found[name].seconds / found["ours"].seconds for name in found}
+    of_floor = round(times["floor"], 3)
+    return {
+        "x_trl": round(times["trl"], 2),
+        "x_one_at_a_time": round(times["one_at_a_time"], 2),
+        "of_floor": of_floor,
+    }
+
+
+def met(found: Mapping[str, float]) -> bool:
+    """Whether the goals are reached."""
+    return all(found[name] >= goal for name, goal in GOALS.items())
+
+
+def memory_in_a_process(way: str, prompts: int, checkpoint: Path | None) -> dict[str, float]:
+    """Megabytes that one pass held at the most, and the process before it."""
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.rollout_speed",
+        "--memory-of",
+        way,
+        "--prompts",
+        str(prompts),
+    ]
+    if checkpoint is not None:
+        command += ["--checkpoint", str(checkpoint.resolve())]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, cwd=Path(__file__).parents[1])
+    figures: dict[str, float] = json.loads(done.stdout)
+    return figures
+
+
+def memory(ways: Ways, way: str) -> dict[str, float]:
+    """Those of this process, where nothing else was rolled out."""
+    if way == "trl":
+        _ = ways.trl_loop
+    before = _most_megabytes()
+    getattr(ways, way)(0)
+    return {"before_mb": before, "peak_mb": _most_megabytes()}
+
+
+def _most_megabytes() -> float:
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3, 1)
+
+
+def _loaded(checkpoint: Path | None, prompts: int) -> Ways:
     prepare(threads=1)
     import torch
 
     torch.set_num_threads(1)
-    bench = Bench(load_policy(arguments.checkpoint), arguments.prompts)
-    print(f"{'way':16} {'CPU s':>8} {'rollouts/s':>11} {'tokens/s':>10}")
-    for way in (bench.ours, bench.one_at_a_time, bench.floor):
-        seconds, rollouts, tokens = measure(way)
-        print(f"{way.__name__:16} {seconds:8.3f} {rollouts / seconds:11.0f} {tokens / seconds:10.0f}")
+    return Ways(load_policy(checkpoint), prompts)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--checkpoint", type=Path, default=None, help="default: the embedded base policy")
+    parser.add_argument("--prompts", type=int, default=64)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--passes", type=int, default=3, help="over each seed, of which the best counts")
+    parser.add_argument("--memory-of", choices=REAL, help="only the memory of one pass of this way")
+    asked = parser.parse_args()
+    if asked.memory_of:
+        print(json.dumps(memory(_loaded(asked.checkpoint, asked.prompts), asked.memory_of)))
+        return 0
+    # First, since a process that is started may be told the size of the one that starts it.
+    held = {way: memory_in_a_process(way, asked.prompts, asked.checkpoint) for way in REAL}
+    ways = _loaded(asked.checkpoint, asked.prompts)
+    calls = {name: getattr(ways, name) for name in (*REAL, "floor")}
+    found = speeds(calls, asked.prompts, seeds=asked.seeds, passes=asked.passes)
+    compared = ratios(found)
+    figures = {name: {**speed.figures(), **held.get(name, {})} for name, speed in found.items()}
+    for name, each in figures.items():
+        print(f"{name:14}", *(f"{figure} {value:>9,}" for figure, value in each.items()))
+    print(json.dumps({"benchmark": "rollout_speed", "prompts": asked.prompts, **compared, "ways": figures}))
+    return 0 if met(compared) else 1
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
