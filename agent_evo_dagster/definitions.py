@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
 import dagster as dg
 
@@ -36,6 +37,8 @@ from resources.warehouse import WarehouseIOManager, WarehouseResource
 
 PROJECT = Path(__file__).resolve().parent.parent
 TEMPLATE = PROJECT / "skill_bank"
+# Settings that every resource has that asks a model.
+_ASKED: Final = ("model", "url", "key_env", "money", "tokens", "seconds", "output_tokens")
 
 
 def project_settings() -> Settings:
@@ -65,47 +68,23 @@ def build_resources(settings: Settings) -> dict[str, object]:
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)
         ),
         "analyst": AnalystResource(
-            folder=str(settings.analyses),
+            **_asking(settings, "analyst", settings.analyses),
             analyst=settings.analyst,
-            model=settings.analyst_model,
-            url=settings.analyst_url,
-            key_env=settings.analyst_key_env,
-            prices=str(settings.prices) if settings.prices else None,
             calls=settings.analyst_calls,
-            tokens=settings.analyst_tokens,
-            money=settings.analyst_money,
-            seconds=settings.analyst_seconds,
-            output_tokens=settings.analyst_output_tokens,
         ),
         "judges": JudgesResource(names=list(settings.judges)),
         "llm_judge": LlmJudgeResource(
-            folder=str(settings.analyses),
+            **_asking(settings, "judge", settings.analyses),
             service=settings.judge_service,
-            model=settings.judge_model,
-            url=settings.judge_url,
-            key_env=settings.judge_key_env,
-            prices=str(settings.prices) if settings.prices else None,
             calls=settings.judge_calls,
-            tokens=settings.judge_tokens,
-            money=settings.judge_money,
-            seconds=settings.judge_seconds,
-            output_tokens=settings.judge_output_tokens,
             samples=settings.judge_samples,
         ),
         "rollout_judge": RolloutJudgeResource(
-            folder=str(settings.rollouts),
+            **_asking(settings, "rollout", settings.rollouts),
             tasks=str(settings.tasks),
             reader=settings.rollout_reader,
-            model=settings.rollout_model,
-            url=settings.rollout_url,
-            key_env=settings.rollout_key_env,
-            prices=str(settings.prices) if settings.prices else None,
             samples=settings.rollout_samples,
             workers=settings.rollout_workers,
-            money=settings.rollout_money,
-            tokens=settings.rollout_tokens,
-            seconds=settings.rollout_seconds,
-            output_tokens=settings.rollout_output_tokens,
         ),
         "detectors": DetectorsResource(own=list(settings.detectors)),
         "trainer": TrainerResource(
@@ -115,6 +94,13 @@ def build_resources(settings: Settings) -> dict[str, object]:
             time_limit=settings.time_limit,
         ),
     }
+
+
+def _asking(settings: Settings, who: str, folder: Path) -> dict[str, Any]:
+    """What each resource that asks a model is given, from the settings whose names begin with `who`."""
+    prices = str(settings.prices) if settings.prices else None
+    own = {name: getattr(settings, f"{who}_{name}") for name in _ASKED}
+    return {"folder": str(folder), "prices": prices, **own}
 
 
 def build_defs(

@@ -1,14 +1,14 @@
 """The judges beside probe and replay, as Dagster sees them. Keys stay in the environment."""
 
-from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
 from agent_evo_dagster.analysts.budget import Budget, Names
 from agent_evo_dagster.analysts.jury.examiner import LlmExaminer, Surroundings
-from agent_evo_dagster.analysts.registry import Choice, model_of, price_of
+from agent_evo_dagster.analysts.registry import model_of, price_of
 from agent_evo_dagster.errors import SettingsError
+from resources.asking import AskingResource
 
 NAMES = Names("The judging", "AGENT_EVO_JUDGE", "leave llm out of AGENT_EVO_JUDGES")
 
@@ -19,20 +19,11 @@ class JudgesResource(dg.ConfigurableResource[Any]):
     names: list[str]
 
 
-class LlmJudgeResource(dg.ConfigurableResource[Any]):
-    """The model that the judge `llm` asks; `folder` keeps its answers. Money is in US dollars."""
+class LlmJudgeResource(AskingResource):
+    """The model that the judge `llm` asks."""
 
-    folder: str
     service: str | None = None
-    model: str | None = None
-    url: str | None = None
-    key_env: str | None = None
-    prices: str | None = None
-    money: float | None = None
     calls: int
-    tokens: int
-    seconds: float
-    output_tokens: int
     samples: int
 
     def examiner(self, scope: str, around: Surroundings) -> LlmExaminer:
@@ -47,15 +38,8 @@ class LlmJudgeResource(dg.ConfigurableResource[Any]):
                 "AGENT_EVO_JUDGES names llm, and no service that it asks. Name one: "
                 "AGENT_EVO_JUDGE_SERVICE=anthropic, openai or claude_code."
             )
-        choice = Choice(
-            analyst=self.service,
-            model=self.model,
-            url=self.url,
-            key_env=self.key_env,
-            budget=Budget(self.calls, self.tokens, self.money, self.seconds, self.output_tokens, NAMES),
-            prices=Path(self.prices) if self.prices else None,
-            folder=Path(self.folder),
-        )
+        budget = Budget(self.calls, self.tokens, self.money, self.seconds, self.output_tokens, NAMES)
+        choice = self.choice(self.service, budget)
         return LlmExaminer(
             model=model_of(choice),
             budget=choice.budget,

@@ -1,13 +1,10 @@
 """The judge `rollout` as Dagster sees it: who reads the texts, and what it may take. No keys."""
 
 from pathlib import Path
-from typing import Any
-
-import dagster as dg
 
 from agent_evo_dagster.analysts.budget import Budget as AskingBudget
 from agent_evo_dagster.analysts.budget import Names
-from agent_evo_dagster.analysts.registry import Choice, model_of, price_of
+from agent_evo_dagster.analysts.registry import model_of, price_of
 from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.examiner import Material, RolloutExaminer
@@ -15,28 +12,20 @@ from agent_evo_dagster.rollouts.model_reader import ModelReader
 from agent_evo_dagster.rollouts.protocol import Reader
 from agent_evo_dagster.rollouts.types import Budget
 from agent_evo_dagster.skills.bank import SkillBank
+from resources.asking import AskingResource
 
 NAMES = Names("The rollouts", "AGENT_EVO_ROLLOUT", "leave rollout out of AGENT_EVO_JUDGES")
 
 CLIENT_MONEY = 20.0  # US dollars
 
 
-class RolloutJudgeResource(dg.ConfigurableResource[Any]):
+class RolloutJudgeResource(AskingResource):
     """Who does tasks with two texts of a skill; `tasks` are the bank's, `folder` keeps what came of them."""
 
-    folder: str
     tasks: str
     reader: str
-    model: str | None = None
-    url: str | None = None
-    key_env: str | None = None
-    prices: str | None = None
     samples: int | None = None
     workers: int = 1
-    money: float | None = None
-    tokens: int
-    seconds: float
-    output_tokens: int
 
     def examiner(self, bank: SkillBank, key: str, kept: Path) -> RolloutExaminer:
         """The examiner of the round `key`, which read `bank`; `kept` is its folder for the tasks it used.
@@ -61,15 +50,7 @@ class RolloutJudgeResource(dg.ConfigurableResource[Any]):
         if self.reader == "claude_code":
             return ClientReader(self.model)
         budget = AskingBudget(output_tokens=self.output_tokens, names=NAMES)
-        choice = Choice(
-            analyst=self.reader,
-            model=self.model,
-            url=self.url,
-            key_env=self.key_env,
-            budget=budget,
-            prices=Path(self.prices) if self.prices else None,
-            folder=Path(self.folder),
-        )
+        choice = self.choice(self.reader, budget)
         price = price_of(choice)
         if self.money is not None and price is None:
             raise SettingsError(
