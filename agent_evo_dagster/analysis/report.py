@@ -143,7 +143,7 @@ def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
     operator = (("Skills followed by", inputs.operator),) if inputs.operator else ()
     return (
         ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
-        ("Seed", str(inputs.seed)),
+        ("Seed of the round", str(inputs.seed)),
         ("Who decides", _POLICIES.get(inputs.policy, inputs.policy)),
         ("Asked for", excerpt(inputs.request, 300) or "nothing beyond the skills"),
         *operator,

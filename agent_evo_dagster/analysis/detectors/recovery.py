@@ -26,6 +26,7 @@ class Recovery:
     success: Call
     cost: int
     between: tuple[Call, ...] = ()  # calls of other kinds or inputs that succeeded between the two
+    failures: int = 1  # that one, and those between that ended in the same error
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +51,11 @@ class FailureRecovery:
         for position, call in enumerate(trajectory):
             if call.failed and (success := self._success_after(trajectory, position)):
                 done = trajectory[success]
-                between = tuple(call for call in trajectory[position + 1 : success] if call.succeeded)
-                found.setdefault(done.step_id, Recovery(call, done, success - position, between))
+                since = trajectory[position + 1 : success]
+                between = tuple(one for one in since if one.succeeded)
+                again = sum(_same_error(one, call) for one in since)
+                pair = Recovery(call, done, success - position, between, 1 + again)
+                found.setdefault(done.step_id, pair)
         return list(found.values())
 
     def _success_after(self, trajectory: Sequence[Call], position: int) -> int | None:
@@ -73,13 +77,13 @@ class FailureRecovery:
         failure = pairs[0].failure
         costs = [pair.cost for pair in pairs]
         retried = sum(pair.failure.input == pair.success.input for pair in pairs)
-        same = f", {times(retried)} with the same input" if retried else ""
+        failed = times(sum(pair.failures for pair in pairs))
         return make_finding(
             "session",
             self.name,
             severity=Severity.WARNING if sum(costs) >= 5 else Severity.INFO,
-            summary=f"{failure.tool} failed {times(len(pairs))} ({failure.signature}) "
-            f"and then succeeded {_later(costs)}{same}",
+            summary=f"{failure.tool} failed {failed} ({failure.signature}); "
+            f"{_succeeded(len(pairs), retried)} {_later(costs)}",
             evidence=[
                 item for pair in pairs for call in (pair.failure, pair.success) for item in call.evidence
             ],
@@ -112,6 +116,19 @@ def _fix_of(pair: Recovery) -> dict[str, Json]:
         "removed": [excerpt(word) for word in before if word not in after][:_MAX_WORDS],
         "added": [excerpt(word) for word in after if word not in before][:_MAX_WORDS],
     }
+
+
+def _same_error(one: Call, failure: Call) -> bool:
+    return one.failed and (one.tool, one.signature) == (failure.tool, failure.signature)
+
+
+def _succeeded(pairs: int, retried: int) -> str:
+    """What succeeded: another input is another call, which may not do what the first was to do."""
+    if retried == pairs:
+        return "the same input succeeded"
+    if retried == 0:
+        return "a similar call with another input succeeded"
+    return f"similar calls succeeded, {retried} of {pairs} with the same input,"
 
 
 def _inputs(pair: Recovery) -> tuple[str, str]:

@@ -64,7 +64,7 @@ def cost_of(text: str) -> str:
     """What a judgement took, from its evidence (JSON text); empty where it took nothing."""
     cost: Evidence = json.loads(text or "{}").get("cost") or {}
     named = {
-        "rollouts": "rollout",
+        "rollouts": "scored rollout",
         "training_steps": "optimiser step",
         "tokens": "token",
         "calls": "call",

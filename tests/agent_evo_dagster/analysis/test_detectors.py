@@ -83,7 +83,8 @@ def test_one_success_recovers_all_the_failures_before_it():
     calls = [run("python a.py 1", "failure"), run("python a.py 2", "failure"), run("python a.py 3")]
     (finding,) = find(calls, FailureRecovery()).to_dicts()
     assert finding["count"] == 1
-    assert "2 calls later" in finding["summary"]
+    assert "failed 2 times" in finding["summary"]
+    assert "a similar call with another input succeeded 2 calls later" in finding["summary"]
 
 
 def test_two_failures_with_a_success_each_are_two_recoveries_of_one_kind():
@@ -96,7 +97,7 @@ def test_two_failures_with_a_success_each_are_two_recoveries_of_one_kind():
 
 def test_a_retry_that_works_unchanged_is_said_to_be_one():
     (finding,) = find([run("make", "failure"), run("make")], FailureRecovery()).to_dicts()
-    assert "once with the same input" in finding["summary"]
+    assert "the same input succeeded 1 call later" in finding["summary"]
     assert json.loads(finding["data"])["input_unchanged"] == 1
 
 

@@ -122,4 +122,4 @@ def test_a_patch_that_nobody_judged_was_compared_with_nothing_and_cost_nothing()
 def test_the_cost_of_judging_is_told_in_its_units():
     cost = {"rollouts": 1600, "tokens": 123456, "training_steps": 24, "calls": 1, "usd": 0.25}
     told = cost_of(json.dumps({"cost": cost}))
-    assert told == "1600 rollouts, 24 optimiser steps, 123,456 tokens, 1 call, 0.25 US dollars"
+    assert told == "1600 scored rollouts, 24 optimiser steps, 123,456 tokens, 1 call, 0.25 US dollars"
