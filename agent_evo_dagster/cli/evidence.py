@@ -20,9 +20,17 @@ def evidence(
     """Show the finding, segment, step, event or session that each id stands for; exit 1 where none does."""
     console = Console(soft_wrap=True)
     found = trace(current_settings().warehouse, ids)
-    for traced in (one for several in found.values() for one in several):
-        _show(console, traced, characters)
-    unknown = [one for one, several in found.items() if not several]
+    for several in found.values():
+        for traced in several.shown:
+            _show(console, traced, characters)
+    for one, several in found.items():
+        if several.left_out:
+            note = plain(
+                f"{one} stands for {several.left_out} more, which are not shown. Give more of the id, or "
+                "ask: agent-evo query"
+            )
+            Console(stderr=True, soft_wrap=True).print(note)
+    unknown = [one for one, several in found.items() if not several.shown]
     for one in unknown:
         note = plain(
             f"No round has stored anything under {one}. A figure of a training, as reward@0-10, is a metric "

@@ -7,14 +7,16 @@ import typer
 from agent_evo_dagster.cli.project import project_root, settings_of
 from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.query.rendering import as_csv, as_json, as_table, distinct, schema_page
-from agent_evo_dagster.query.store import SECONDS, run_query
+from agent_evo_dagster.query.store import LONGEST, SECONDS, run_query
 
 
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT; without it, the views and their columns.")] = "",
     to_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
     to_csv: Annotated[bool, typer.Option("--csv", help="Comma separated values.")] = False,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Seconds that the query may take.")] = SECONDS,
+    seconds: Annotated[
+        float, typer.Option(help=f"Seconds that the query may take, at most {LONGEST:g}.")
+    ] = SECONDS,
 ) -> None:
     """Ask SQL over sessions, calls, skills, findings, patches and decisions of all rounds; reads only."""
     if to_json and to_csv:

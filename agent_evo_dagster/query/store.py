@@ -14,7 +14,9 @@ import duckdb
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.query.views import DERIVED, STORED, StoredView
 
-SECONDS: Final = 60.0  # that a query may take
+SECONDS: Final = 60.0  # that a query may take, where nothing else is asked
+SHORTEST: Final = 0.1  # seconds that may be asked
+LONGEST: Final = 86_400.0
 _AGAIN: Final = 0.1  # seconds until a query that does not end is interrupted once more
 _GLOB: Final = re.compile(r"[*?\[]")
 # Whoever reads may not write, load, or look anywhere but in the warehouse, and may not change that.
@@ -44,8 +46,13 @@ def run_query(warehouse: Path, sql: str, *, seconds: float = SECONDS) -> Rows:
     """The rows that one SELECT over the views finds, in `seconds` at most.
 
     Raises:
-        QueryError: nothing is stored, the statement is not one SELECT, it cannot be run, or takes too long.
+        QueryError: nothing is stored, the seconds are out of bounds, the statement is not one SELECT, it
+            cannot be run, or takes too long.
     """
+    if not SHORTEST <= seconds <= LONGEST:  # nan is in no range
+        raise QueryError(
+            f"A query was given {seconds:g} seconds. Give it from {SHORTEST:g} to {LONGEST:g}: --seconds."
+        )
     if not warehouse.is_dir():
         raise QueryError(
             f"A query was asked for, and no round has stored anything at {warehouse}. "
@@ -60,9 +67,10 @@ def run_query(warehouse: Path, sql: str, *, seconds: float = SECONDS) -> Rows:
                 cursor = connection.execute(sql)
                 return Rows(tuple(column[0] for column in cursor.description or ()), cursor.fetchall())
         except duckdb.InterruptException as error:
+            longer = min(LONGEST, max(1, math.ceil(seconds * 10)))
+            more = f", or give it more time: --seconds {longer:g}" if longer > seconds else "."
             raise QueryError(
-                f"The query took longer than {seconds:g} seconds and was ended. Ask for less, or give it "
-                f"more time: --seconds {max(1, math.ceil(seconds * 10))}"
+                f"The query took longer than {seconds:g} seconds and was ended. Ask for less{more}"
             ) from error
         except duckdb.Error as error:
             raise QueryError(
@@ -90,7 +98,23 @@ def _ended_after(connection: duckdb.DuckDBPyConnection, seconds: float) -> Itera
         watcher.join()
 
 
+def check_text(what: str, text: str) -> None:
+    """Refuse what DuckDB cannot read as text: bytes of the command line that are no UTF-8.
+
+    Raises:
+        QueryError: `text` is such; `what` names it.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise QueryError(
+            f"{what} was expected as text in UTF-8, and character {error.start + 1} of "
+            f"{text!a} is none. Write it in UTF-8."
+        ) from error
+
+
 def _check_statement(sql: str) -> None:
+    check_text("A query", sql)
     try:
         statements = duckdb.extract_statements(sql)
     except duckdb.Error as error:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from agent_evo_dagster.query.store import QueryError, literal, run_query
+from agent_evo_dagster.query.store import QueryError, check_text, literal, run_query
 
 SHORTEST: Final = 6  # characters of an id's beginning
-MOST: Final = 20  # things that one beginning may stand for
+MOST: Final = 20  # things that are shown for one id
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,39 +79,70 @@ class Traced:
     facts: tuple[tuple[str, Any], ...]  # name and value, without those that are null
 
 
-def trace(warehouse: Path, ids: Sequence[str]) -> dict[str, list[Traced]]:
-    """What each of `ids` stands for, in the order given; an empty list where nothing does.
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What one id stands for."""
+
+    shown: tuple[Traced, ...]  # at most `MOST`; what has exactly the id alone, where anything has
+    left_out: int  # how many more there are
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """One thing that begins with a wanted id, and how many of its kind do, as exactly as it does."""
+
+    place: int  # of the id among the wanted ones
+    exact: bool
+    alike: int
+    traced: Traced
+
+
+def trace(warehouse: Path, ids: Sequence[str]) -> dict[str, Found]:
+    """What each of `ids` stands for, in the order given; nothing is shown where nothing does.
 
     Raises:
-        QueryError: nothing is stored, or an id is too short to tell what it means.
+        QueryError: nothing is stored, or an id is no text, or too short to tell what it means.
     """
-    short = [one for one in ids if len(one) < SHORTEST]
-    if short:
-        raise QueryError(
-            f"An id, or at least {SHORTEST} characters of its beginning, was expected, not {short[0]!r}."
-        )
-    found: dict[str, list[Traced]] = {one: [] for one in ids}
-    for kind in _KINDS:
-        for traced in _rows(warehouse, kind, ids):
-            for one in ids:
-                if traced.id.startswith(one) and len(found[one]) < MOST:
-                    found[one].append(traced)
-    return {one: _exact(one, several) for one, several in found.items()}
+    wanted = list(dict.fromkeys(ids))
+    for one in wanted:
+        check_text("An id", one)
+        if len(one) < SHORTEST:
+            raise QueryError(
+                f"An id, or at least {SHORTEST} characters of its beginning, was expected, not {one!r}."
+            )
+    hits = [hit for kind in _KINDS for hit in _rows(warehouse, kind, wanted)]
+    return {one: _best([hit for hit in hits if hit.place == place]) for place, one in enumerate(wanted)}
 
 
-def _exact(wanted: str, found: list[Traced]) -> list[Traced]:
-    """What has exactly this id, where anything has."""
-    return [one for one in found if one.id == wanted] or found
+def _best(hits: list[_Hit]) -> Found:
+    """Of what begins with one id, what has exactly it, or else the first; and how many are left out."""
+    best = [hit for hit in hits if hit.exact] or hits
+    every = sum({hit.traced.kind: hit.alike for hit in best}.values())
+    shown = tuple(hit.traced for hit in best[:MOST])
+    # a thing may be shown twice: an event is part of one step, and evidence of another
+    return Found(shown, every - len({(one.kind, one.id, one.round) for one in shown}))
 
 
-def _rows(warehouse: Path, kind: _Kind, ids: Sequence[str]) -> Iterator[Traced]:
-    begins = " OR ".join(f"starts_with({kind.column}, {literal(one)})" for one in ids)
+def _rows(warehouse: Path, kind: _Kind, ids: Sequence[str]) -> Iterator[_Hit]:
+    """What of a kind begins with an id: for each at most `MOST` that are exactly it, and `MOST` others."""
+    wanted = ", ".join(f"({place}, {literal(one)})" for place, one in enumerate(ids))
     rows = run_query(
         warehouse,
-        f"WITH x AS (SELECT * FROM {kind.view} WHERE {begins} ORDER BY round, {kind.column} "
-        f"LIMIT {MOST * len(ids)}) SELECT x.round, x.{kind.column}, {kind.told} FROM x {kind.joined} "
-        f"ORDER BY x.round, x.{kind.column}",
+        f"""
+        WITH x AS (
+            SELECT v.*, w.place, v.{kind.column} = w.id AS exact, count(*) OVER alike AS alike
+            FROM {kind.view} AS v
+            JOIN (VALUES {wanted}) AS w(place, id) ON starts_with(v.{kind.column}, w.id)
+            WINDOW alike AS (PARTITION BY w.place, v.{kind.column} = w.id)
+            QUALIFY row_number() OVER (
+                PARTITION BY w.place, v.{kind.column} = w.id ORDER BY v.round, v.{kind.column}
+            ) <= {MOST}
+        )
+        SELECT x.place, x.exact, x.alike, x.round, x.{kind.column}, {kind.told} FROM x {kind.joined}
+        ORDER BY x.round, x.{kind.column}
+        """,
     )
-    for round_key, name, *values in rows.rows:
-        facts = zip(rows.columns[2:], values, strict=True)
-        yield Traced(kind.name, name, round_key, tuple(pair for pair in facts if pair[1] not in (None, [])))
+    for place, exact, alike, round_key, name, *values in rows.rows:
+        facts = zip(rows.columns[5:], values, strict=True)
+        told = tuple(pair for pair in facts if pair[1] not in (None, []))
+        yield _Hit(place, exact, alike, Traced(kind.name, name, round_key, told))

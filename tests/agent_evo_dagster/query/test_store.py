@@ -125,3 +125,15 @@ def broken(warehouse: Path) -> Iterator[Path]:
 def test_a_torn_file_is_an_error_that_names_it(broken: Path) -> None:
     with pytest.raises(QueryError, match=r"round-0002\.parquet"):
         run_query(broken, "FROM segments")
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), 1e18, float("nan"), 0.0, -1.0])
+def test_a_query_has_a_bound_of_a_day_at_most(warehouse: Path, seconds: float) -> None:
+    with pytest.raises(QueryError, match=r"Give it from 0\.1 to 86400: --seconds"):
+        run_query(warehouse, "SELECT 1", seconds=seconds)
+    assert run_query(warehouse, "SELECT 1", seconds=86_400).rows == [(1,)]
+
+
+def test_a_query_that_is_no_text_is_refused(warehouse: Path) -> None:
+    with pytest.raises(QueryError, match=r"A query was expected as text in UTF-8, and character 9 .*udcff"):
+        run_query(warehouse, "SELECT '\udcff'")

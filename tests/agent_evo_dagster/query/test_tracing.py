@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.query.store import QueryError
-from agent_evo_dagster.query.tracing import Traced, trace
+from agent_evo_dagster.query.tracing import MOST, Found, Traced, trace
 from agent_evo_dagster.warehouse import Warehouse
 
 
@@ -21,8 +21,13 @@ def failed(warehouse: Path) -> dict[str, object]:
 
 
 def one(warehouse: Path, name: str) -> Traced:
-    (found,) = trace(warehouse, [name])[name]
+    (found,) = trace(warehouse, [name])[name].shown
     return found
+
+
+def store_findings(warehouse: Path, *names: str) -> None:
+    rows = [{"finding_id": name, "origin": "session", "kind": "denied", "evidence": ["e1"]} for name in names]
+    Warehouse(warehouse).write(("session_findings",), "round-0001", pl.DataFrame(rows, schema=FINDING_SCHEMA))
 
 
 def test_a_step_an_event_and_a_segment_lead_to_each_other_and_to_their_session(warehouse, failed):
@@ -38,23 +43,51 @@ def test_a_step_an_event_and_a_segment_lead_to_each_other_and_to_their_session(w
 
 
 def test_a_finding_and_a_session_are_found_as_well(warehouse):
-    row = {"finding_id": "f-0123456789abcdef", "origin": "session", "kind": "denied", "evidence": ["e1"]}
-    frame = pl.DataFrame([row], schema=FINDING_SCHEMA)
-    Warehouse(warehouse).write(("session_findings",), "round-0001", frame)
+    store_findings(warehouse, "f-0123456789abcdef")
     found = one(warehouse, "f-0123456789abcdef")
     assert found.kind == "finding" and dict(found.facts)["evidence"] == ["e1"]
 
 
 def test_the_beginning_of_an_id_is_enough_and_several_that_begin_so_are_all_shown(warehouse, failed):
     name = failed["step_id"]
-    assert trace(warehouse, [name[:-2]])[name[:-2]][0].id == name
+    assert trace(warehouse, [name[:-2]])[name[:-2]].shown[0].id == name
     with pytest.raises(QueryError, match="at least 6 characters"):
         trace(warehouse, [name[:5]])
 
 
 @pytest.mark.parametrize("name", ["' OR 1=1 --", "%%%%%%%%", "reward@0-10", "x'); DROP TABLE steps; --"])
 def test_what_is_no_id_is_looked_up_as_the_text_that_it_is(warehouse, name):
-    assert trace(warehouse, [name]) == {name: []}
+    assert trace(warehouse, [name]) == {name: Found((), 0)}
+
+
+ALIKE = [f"f-aaaaaa{number:04}" for number in range(60)]
+
+
+def test_each_id_has_a_limit_of_its_own_and_what_is_left_out_is_counted(warehouse):
+    store_findings(warehouse, *ALIKE)
+    found = trace(warehouse, ["f-aaaaaa", ALIKE[55], "f-aaaaaa"])
+    assert [one.id for one in found["f-aaaaaa"].shown] == ALIKE[:MOST]
+    assert found["f-aaaaaa"].left_out == 60 - MOST
+    assert [one.id for one in found[ALIKE[55]].shown] == [ALIKE[55]] and not found[ALIKE[55]].left_out
+
+
+def test_what_has_exactly_the_id_is_shown_alone_though_many_begin_so(warehouse):
+    store_findings(warehouse, *ALIKE, "f-aaaaaa")
+    assert [one.id for one in trace(warehouse, ["f-aaaaaa"])["f-aaaaaa"].shown] == ["f-aaaaaa"]
+
+
+def test_an_event_that_two_steps_name_is_one_thing(warehouse, failed):
+    stored = Warehouse(warehouse).read(("trajectories",), "round-0001")
+    event = failed["event_ids"][0]
+    others = pl.when(pl.col("kind") == "prompt").then(pl.lit([event])).otherwise("evidence_ids")
+    Warehouse(warehouse).write(("trajectories",), "round-0001", stored.with_columns(evidence_ids=others))
+    found = trace(warehouse, [event])[event]
+    assert len(found.shown) == 2 and found.left_out == 0
+
+
+def test_an_id_that_is_no_text_is_refused(warehouse):
+    with pytest.raises(QueryError, match=r"An id was expected as text in UTF-8, and character 7 .*udcff"):
+        trace(warehouse, ["abcdef\udcff"])
 
 
 @pytest.fixture
@@ -75,6 +108,13 @@ def test_the_command_shows_text_bounded_and_visible_and_tells_what_it_does_not_k
     assert "\x1b" not in result.stdout and "[31mred" in result.stdout
     assert "No round has stored anything under nothing-like-it" in result.stderr
     assert CliRunner().invoke(app, ["evidence", prompt]).exit_code == 0
+
+
+def test_the_command_says_how_many_more_begin_so(home):
+    store_findings(home, *ALIKE)
+    result = CliRunner().invoke(app, ["evidence", "f-aaaaaa"])
+    assert result.exit_code == 0 and result.stdout.count("finding f-aaaaaa") == MOST
+    assert f"f-aaaaaa stands for {60 - MOST} more, which are not shown" in result.stderr
 
 
 def test_a_long_text_is_cut_in_its_middle(home):
