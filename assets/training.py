@@ -29,6 +29,7 @@ RUN_SCHEMA = pl.Schema(
         "config_sha256": pl.String,
         "init_sha256": pl.String,
         "checkpoint_sha256": pl.String,
+        "backend": pl.String,  # that trained, as the worker tells
         "steps": pl.Int64,
         "stopped_early": pl.String,
         "packages": pl.String,  # JSON text
@@ -98,6 +99,7 @@ def training_run(
         "config_sha256": digest,
         "init_sha256": result.init_sha256,
         "checkpoint_sha256": result.checkpoint_sha256,
+        "backend": ", ".join(result.backends),
         "steps": result.steps,
         "stopped_early": result.stopped_early,
         "packages": json.dumps(result.packages, sort_keys=True),
@@ -113,6 +115,7 @@ def training_run(
                 }
             ),
             **numbers({"peak_memory_bytes": result.peak_memory_bytes}),
+            "backend": ", ".join(result.backends),
             "starts_from": _name(start, rounds.path()) or config.model,
             "stopped_early": result.stopped_early or "no: every step was made",
             "device": result.hardware.get("device", "not told"),

@@ -1,14 +1,16 @@
 """Trainings by libraries that bring processes of their own: which one, and where its run lies."""
 
 from pathlib import Path
+from typing import Final
 
+from agent_evo_dagster.training.backends import mindspeed, verl
 from agent_evo_dagster.training.backends.foreign import ForeignTrained
-from agent_evo_dagster.training.backends.mindspeed import train_with_mindspeed
-from agent_evo_dagster.training.backends.verl import train_with_verl
 from agent_evo_dagster.training.metrics import METRICS_FILE, TIMINGS_FILE, Values, append_line
 from agent_evo_dagster.training.policy.checkpoints import require_checkpoint
 from agent_evo_dagster.training.reporting import Monitor, RunReporter
 from agent_evo_dagster.training.request import WorkerRequest
+
+_BACKENDS: Final = {verl.NAME: verl.train_with_verl, mindspeed.NAME: mindspeed.train_with_mindspeed}
 
 
 def train_elsewhere(request: WorkerRequest, run_dir: Path, monitor: Monitor) -> ForeignTrained:
@@ -17,7 +19,7 @@ def train_elsewhere(request: WorkerRequest, run_dir: Path, monitor: Monitor) -> 
     Raises:
         TrainingError: it cannot be started, fails, or leaves what cannot be read.
     """
-    train = train_with_verl if request.config.backend == "verl" else train_with_mindspeed
+    train = _BACKENDS[request.config.backend]
     base = require_checkpoint(request.init_checkpoint)
     return train(request.config, request.deployment, base, run_dir, monitor)
 

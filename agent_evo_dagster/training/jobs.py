@@ -82,7 +82,7 @@ def _train(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     saved = save_checkpoint(trained.model, policy.tokenizer, request.run_dir / CHECKPOINT_FOLDER)
     states.clear()
     place = placement(request.config)
-    return Outcome(trained.steps, policy.sha256, saved, trained.stopped_early, place)
+    return Outcome(trained.steps, policy.sha256, saved, (trained.backend,), trained.stopped_early, place)
 
 
 def _record(inputs: Mapping[str, object], run_dir: Path) -> None:
@@ -97,7 +97,8 @@ def _train_elsewhere(request: WorkerRequest, reporter: RunReporter) -> Outcome:
     _record(trained.inputs, request.run_dir)
     write_frame(trained.rollouts, request.run_dir / ROLLOUTS_FILE)
     saved = sha256_tree(trained.checkpoint)
-    return Outcome(trained.steps, _sha256(request.init_checkpoint), saved, trained.stopped_early)
+    start = _sha256(request.init_checkpoint)
+    return Outcome(trained.steps, start, saved, (trained.backend,), trained.stopped_early)
 
 
 def identity(request: WorkerRequest, init_sha256: str) -> str:
@@ -117,22 +118,26 @@ def _evaluate(request: WorkerRequest, spec: EvaluationSpec, reporter: RunReporte
             environment = environment_for(request.config, engine, reporter.tick)
             frames.append(evaluate(engine, environment, spec, name=name, seed=spec.seed, tick=reporter.tick))
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
-    return Outcome(0, _sha256(before), _sha256(after))
+    return Outcome(0, _sha256(before), _sha256(after), ())
 
 
 def _probe(request: WorkerRequest, spec: EvaluationSpec, probe: ProbeSpec, reporter: RunReporter) -> Outcome:
-    frames = []
+    frames, backends = [], set[str]()
     for seed in probe.seeds:
         for name, config in (("baseline", request.config), ("candidate", probe.candidate)):
             reporter.phase(f"probe {name} seed {seed}", done=0, steps=probe.steps)
             arm = config.model_copy(update={"seed": seed, "max_steps": probe.steps})
-            frames.append(_arm(request.model_copy(update={"config": arm}), spec, name, reporter))
+            frame, backend = _arm(request.model_copy(update={"config": arm}), spec, name, reporter)
+            frames.append(frame)
+            backends.add(backend)
     write_frame(pl.concat(frames), request.run_dir / EVALUATION_FILE)
-    return Outcome(probe.steps, _sha256(request.init_checkpoint), None)
+    return Outcome(probe.steps, _sha256(request.init_checkpoint), None, tuple(sorted(backends)))
 
 
-def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter) -> pl.DataFrame:
-    """Train one arm and evaluate it."""
+def _arm(
+    request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter
+) -> tuple[pl.DataFrame, str]:
+    """Train one arm and evaluate it: its rows, and the backend that trained it."""
     if request.config.backend != "hf":
         return _arm_elsewhere(request, spec, name, reporter)
     config = request.config
@@ -141,12 +146,13 @@ def _arm(request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunR
         environment = environment_for(config, engine, reporter.tick)
         trained = train(policy, config, environment, Unfiled(reporter), engine)
         engine.update(trained.model)
-        return evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
+        rows = evaluate(engine, environment, spec, name=name, seed=config.seed, tick=reporter.tick)
+    return rows, trained.backend
 
 
 def _arm_elsewhere(
     request: WorkerRequest, spec: EvaluationSpec, name: str, reporter: RunReporter
-) -> pl.DataFrame:
+) -> tuple[pl.DataFrame, str]:
     folder, seed = request.run_dir / "arm", request.config.seed
     shutil.rmtree(folder, ignore_errors=True)
     trained = train_elsewhere(request, folder, Beside(folder, reporter))
@@ -159,7 +165,7 @@ def _arm_elsewhere(
             for engine in engines
         ]  # fmt: skip
     shutil.rmtree(folder)
-    return pl.concat(frames)
+    return pl.concat(frames), trained.backend
 
 
 def _sha256(folder: Path | None) -> str:

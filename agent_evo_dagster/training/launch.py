@@ -199,9 +199,14 @@ def _result(request: WorkerRequest, watch: _Watch, how: str) -> WorkerResult:
         raise watch.failure(f"failed ({how})", "Correct what the log names, then run it again.")
     path = request.run_dir / RESULT_FILE
     try:
-        return WorkerResult.model_validate_json(path.read_bytes())
+        result = WorkerResult.model_validate_json(path.read_bytes())
     except FileNotFoundError as error:
         raise watch.failure(f"ended well but without {RESULT_FILE}", "Run it again.") from error
     except ValidationError as error:
         advice = "Does the worker's Python have the same version of agent-evo-dagster?"
         raise watch.failure(f"left a {RESULT_FILE} that cannot be read ({error})", advice) from error
+    if result.backends != request.backends:
+        told, asked = (", ".join(names) or "nobody" for names in (result.backends, request.backends))
+        advice = "Nothing that it made is taken. Is its Python's agent-evo-dagster of this version?"
+        raise watch.failure(f"was asked to train with {asked}, and says that {told} trained", advice)
+    return result

@@ -37,6 +37,7 @@ class Outcome:
     steps: int
     init_sha256: str
     checkpoint_sha256: str | None
+    backends: tuple[str, ...]  # those that trained, each told by itself
     stopped_early: str | None = None
     place: Placement | None = None
 
@@ -68,6 +69,7 @@ def write_result(request: WorkerRequest, outcome: Outcome, began: float) -> None
         steps=outcome.steps,
         checkpoint_sha256=outcome.checkpoint_sha256,
         init_sha256=outcome.init_sha256,
+        backends=outcome.backends,
         stopped_early=outcome.stopped_early,
         packages={"python": platform.python_version(), **versions()},
         hardware={**hardware(), **(asdict(outcome.place) if outcome.place else {})},

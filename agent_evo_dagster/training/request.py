@@ -48,6 +48,13 @@ class WorkerRequest(BaseModel):
     probe: ProbeSpec | None = None
     deployment: Deployment = Field(Deployment(), description="Where it computes.")
 
+    @property
+    def backends(self) -> tuple[str, ...]:
+        """Those that it asks to train, by name."""
+        configs = [] if self.job == "evaluate" else [self.config]
+        configs += [self.probe.candidate] if self.probe else []
+        return tuple(sorted({config.backend for config in configs}))
+
 
 class WorkerResult(BaseModel):
     """Written last, atomically: its presence says that the job is whole."""
@@ -58,6 +65,9 @@ class WorkerResult(BaseModel):
     steps: int
     checkpoint_sha256: str | None = Field(None, description="sha256_tree of the checkpoint folder.")
     init_sha256: str
+    backends: tuple[str, ...] = Field(
+        (), description="Those that trained, each as it tells itself; none: nothing was trained, or not told."
+    )
     stopped_early: str | None = None
     packages: dict[str, str] = Field(description="Versions of what computed it.")
     hardware: dict[str, str] = Field({}, description="What decides how numbers are rounded there.")

@@ -69,6 +69,7 @@ class FakeTrainer(TrainerResource):
             steps=request.config.max_steps,
             checkpoint_sha256=trained,
             init_sha256=digest,
+            backends=request.backends,
             stopped_early="the time limit" if self.stops and request.job == "probe" else None,
             packages={"python": "3"},
             hardware={"machine": "any"},

@@ -27,8 +27,8 @@ with open_dagster_pipes() as pipes:
         raise RuntimeError("no luck")
 (run_dir / "metrics.jsonl").write_text("{{}}")
 (run_dir / "result.json").write_text(json.dumps({{
-    "job": "train", "steps": 2, "init_sha256": "0", "packages": {{}}, "peak_memory_bytes": 1,
-    "wall_seconds": 1, "cpu_seconds": 1}}))
+    "job": "train", "backends": ["hf"], "steps": 2, "init_sha256": "0", "packages": {{}},
+    "peak_memory_bytes": 1, "wall_seconds": 1, "cpu_seconds": 1}}))
 """
 
 

@@ -38,6 +38,7 @@ class ForeignTrained:
     rollouts: pl.DataFrame  # ROLLOUT_SCHEMA; without rows where the trainer keeps none
     checkpoint: Path
     stopped_early: str | None
+    backend: str  # which one made it, told by itself
     inputs: Mapping[str, object] = field(default_factory=dict)  # hashes and counts of what was read
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -23,6 +23,8 @@ from agent_evo_dagster.training.policy.checkpoints import Policy
 from agent_evo_dagster.training.reporting import Monitor
 from agent_evo_dagster.training.states import State, States
 
+NAME: Final = "hf"
+
 
 @dataclass(frozen=True)
 class Trained:
@@ -32,6 +34,7 @@ class Trained:
     steps: int
     rollouts: pl.DataFrame  # ROLLOUT_SCHEMA, all of them
     stopped_early: str | None
+    backend: str  # which one this is, told by itself
 
 
 def train(
@@ -85,7 +88,8 @@ def train(
         trainer.remove_callback(PrinterCallback)
         trainer.train(resume_from_checkpoint=str(start.folder) if start else None)
         model = merged(trainer.accelerator.unwrap_model(trainer.model))
-    return Trained(model, int(trainer.state.global_step), rollout_function.rollouts(), steps.reason)
+    steps_made, rollouts = int(trainer.state.global_step), rollout_function.rollouts()
+    return Trained(model, steps_made, rollouts, steps.reason, NAME)
 
 
 @contextmanager

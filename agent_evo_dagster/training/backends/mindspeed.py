@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.training.ascend import ascend_environment, installed_stack, stack_problems
@@ -33,6 +34,7 @@ from agent_evo_dagster.training.process_environment import training_environment
 from agent_evo_dagster.training.reporting import Monitor
 from agent_evo_dagster.training.types import ROLLOUT_SCHEMA
 
+NAME: Final = "mindspeed_rl"
 FOLDER = "mindspeed"
 ENTRY = Path("cli/train_grpo.py")
 
@@ -61,7 +63,7 @@ def train_with_mindspeed(
         follow(run, files.log, poll=progress.poll, tick=monitor.tick)
     checkpoint = run_dir / "checkpoint"
     _convert(settings, files, base, checkpoint)
-    return ForeignTrained(progress.step, ROLLOUT_SCHEMA.to_frame(), checkpoint, progress.reason)
+    return ForeignTrained(progress.step, ROLLOUT_SCHEMA.to_frame(), checkpoint, progress.reason, NAME)
 
 
 def command_of(repository: Path, files: MindSpeedFiles) -> list[str]:

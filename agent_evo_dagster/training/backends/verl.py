@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
+from typing import Final
 
 import polars as pl
 
@@ -37,6 +38,7 @@ from agent_evo_dagster.training.reporting import Monitor
 from agent_evo_dagster.training.rollout.render import ChatRenderer
 from agent_evo_dagster.training.rollout.summary import summary
 
+NAME: Final = "verl"
 VALIDATION_FILE = "validation.parquet"
 FOLDER = "verl"
 
@@ -67,7 +69,7 @@ def train_with_verl(
     merge(strategy, shards, base, checkpoint, log=files.root / "merge.log", tick=monitor.tick)
     _complete(config, deployment, files, run_dir, rollouts)
     return ForeignTrained(
-        step * config.num_iterations, rollouts, checkpoint, progress.reason, environment.inputs
+        step * config.num_iterations, rollouts, checkpoint, progress.reason, NAME, environment.inputs
     )
 
 

@@ -46,6 +46,7 @@ def test_a_request_that_lacks_what_its_job_needs_is_refused(tmp_path, fields, me
 
 def test_evaluate_compares_before_and_after(tmp_path, torch):
     outcome = run(request("evaluate", tmp_path, evaluation=SPEC, checkpoint=EMBEDDED))
+    assert outcome.backends == ()
     frame = pl.read_parquet(tmp_path / "evaluation.parquet")
     assert frame.schema == EVALUATION_SCHEMA
     assert frame["policy"].to_list() == ["before"] * 12 + ["after"] * 12
@@ -58,6 +59,7 @@ def test_a_probe_of_the_same_configuration_finds_no_difference(tmp_path, monkeyp
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     probe = ProbeSpec(candidate=TINY, seeds=(3, 4), steps=2)
     outcome = run(request("probe", tmp_path, evaluation=SPEC, probe=probe))
+    assert outcome.backends == ("hf",)
     frame = pl.read_parquet(tmp_path / "evaluation.parquet")
     assert frame.height == 2 * 2 * 12
     assert set(frame["seed"]) == {3, 4}
@@ -70,6 +72,7 @@ def test_a_probe_of_the_same_configuration_finds_no_difference(tmp_path, monkeyp
 def test_train_leaves_rollouts_metrics_and_a_checkpoint_and_nothing_half_done(tmp_path, monkeypatch, torch):
     monkeypatch.setenv("TRL_EXPERIMENTAL_SILENCE", "1")
     outcome = run(request("train", tmp_path))
+    assert outcome.backends == ("hf",)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "checkpoint",
         "heartbeat.json",
@@ -83,7 +86,8 @@ def test_train_leaves_rollouts_metrics_and_a_checkpoint_and_nothing_half_done(tm
 
 def test_what_another_trainer_read_is_filed_as_that_of_ours(tmp_path, monkeypatch):
     inputs = {"sha256": {"reward": "ab"}}
-    made = ForeignTrained(1, ROLLOUT_SCHEMA.to_frame(), EMBEDDED, None, inputs)
+    made = ForeignTrained(1, ROLLOUT_SCHEMA.to_frame(), EMBEDDED, None, "verl", inputs)
     monkeypatch.setattr(jobs, "train_elsewhere", lambda *_: made)
-    run(request("train", tmp_path, config=TINY.model_copy(update={"backend": "verl", "num_iterations": 1})))
+    asked = TINY.model_copy(update={"backend": "verl", "num_iterations": 1})
+    assert run(request("train", tmp_path, config=asked)).backends == ("verl",)
     assert read_inputs(tmp_path).rows() == [("sha256", "reward", "ab")]

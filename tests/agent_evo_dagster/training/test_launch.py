@@ -32,8 +32,8 @@ def beat(phase, step):
     part.replace(run_dir / "heartbeat.json")
 
 def result(**changes):
-    whole = {"job": "train", "steps": 2, "init_sha256": "0", "packages": {}, "peak_memory_bytes": 1,
-             "wall_seconds": 1, "cpu_seconds": 1}
+    whole = {"job": "train", "backends": ["hf"], "steps": 2, "init_sha256": "0", "packages": {},
+             "peak_memory_bytes": 1, "wall_seconds": 1, "cpu_seconds": 1}
     (run_dir / "result.json").write_text(json.dumps({**whole, **changes}))
 """
 
@@ -132,6 +132,13 @@ def test_the_result_of_an_earlier_try_does_not_count(worker, request_):
     run(request_, worker("result()"))
     with pytest.raises(WorkerError, match=r"without result\.json"):
         run(request_, worker("pass"))
+
+
+@pytest.mark.parametrize(("told", "said"), [(["verl"], "verl"), ([], "nobody"), (["hf", "verl"], "hf, verl")])
+def test_another_backend_than_the_one_that_was_asked_is_an_error(worker, request_, told, said):
+    asked = f"was asked to train with hf, and says that {said} trained"
+    with pytest.raises(WorkerError, match=asked):
+        run(request_, worker(f"result(backends={told})"))
 
 
 def test_a_result_of_another_version_is_an_error(worker, request_):
