@@ -7,6 +7,7 @@ from itertools import combinations
 from agent_evo_dagster.errors import MergeConflictError, PatchError
 from agent_evo_dagster.patches.combining import Side, merged_patch
 from agent_evo_dagster.patches.review import Review
+from agent_evo_dagster.patches.types import Patch
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ def conflicts(reviews: Sequence[Review]) -> list[Conflict]:
 
 
 def _why(one: Review, other: Review) -> str | None:
-    if other.patch.id in one.patch.conflicts_with or one.patch.id in other.patch.conflicts_with:
+    if _excludes(one.patch, other.patch) or _excludes(other.patch, one.patch):
         return "one of them says that it conflicts with the other"
     if (one.patch.skill, one.patch.target_section) != (other.patch.skill, other.patch.target_section):
         return None
@@ -48,6 +49,11 @@ def _why(one: Review, other: Review) -> str | None:
         if source.patch.id in stands.patch.supersedes:
             return f"{place}; {stands.patch.id} was made of {source.patch.id}, and ends it once approved"
     return f"{place}; {_way_out(one, other)}"
+
+
+def _excludes(one: Patch, other: Patch) -> bool:
+    """Whether `one` names the other, or what the other was made of."""
+    return bool({other.id, *other.supersedes} & set(one.conflicts_with))
 
 
 def _way_out(one: Review, other: Review) -> str:

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.chain import Chain, Writer, read_chain, writing
+from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.people import same_person
 from agent_evo_dagster.patches.records import (
     AdoptionRecord,
@@ -53,11 +54,14 @@ class Ledger:
 
     def verdicts(self, *, before: datetime | None = None) -> Verdicts:
         """The decision on each patch, those made earlier than `before` only."""
-        return {
-            record.patch_id: record
-            for record in self.records()
-            if isinstance(record, DecisionRecord) and (before is None or record.at < before)
-        }
+        records = tuple(one for one in self.records() if before is None or one.at < before)
+        return _words(records)
+
+    def implied(self) -> tuple[DecisionRecord, ...]:
+        """The ends that no record tells by itself: of a merge with its sources, and of sources with it."""
+        records = self.records()
+        told = _own_words(records)
+        return tuple(word for name, word in _words(records).items() if name not in told)
 
     def decision(self, patch_id: str) -> DecisionRecord | None:
         """The decision on one patch."""
@@ -97,8 +101,7 @@ class Ledger:
         with writing(self.path) as writer:
             records = self._typed(writer.chain)
             standing = _last_word(records, wanted.patch_id)
-            decided = _append(writer, wanted) if standing is None else _same_decision(standing, wanted)
-            return _with_sources_ended(writer, records, decided)
+            return _append(writer, wanted) if standing is None else _same_decision(standing, wanted)
 
     def approve(self, wanted: DecisionRecord, *, people: int) -> DecisionRecord | ConsentRecord:
         """Record the approval of a person where `people` different ones must give theirs.
@@ -117,9 +120,9 @@ class Ledger:
             known = had.get(same_person(wanted.by))
             enough = len({*had, same_person(wanted.by)}) >= people
             if standing is not None and (known is not None or len(had) >= people):
-                return _with_sources_ended(writer, records, standing)
+                return standing
             if standing is None and enough:
-                return _with_sources_ended(writer, records, _append(writer, wanted))
+                return _append(writer, wanted)
             return known or _append(writer, _consent(wanted))
 
     def withdraw(self, wanted: DecisionRecord) -> DecisionRecord:
@@ -143,9 +146,7 @@ class Ledger:
     def settle(self, wanted: DecisionRecord) -> DecisionRecord:
         """Record a decision on a patch that nobody decided; what stands by then stays, and is given back."""
         with writing(self.path) as writer:
-            records = self._typed(writer.chain)
-            decided = _last_word(records, wanted.patch_id) or _append(writer, wanted)
-            return _with_sources_ended(writer, records, decided)
+            return _last_word(self._typed(writer.chain), wanted.patch_id) or _append(writer, wanted)
 
     def made(self, *, before: datetime | None = None) -> tuple[MadeRecord, ...]:
         """The patches that people had made of others, those made earlier than `before` only."""
@@ -200,29 +201,6 @@ def _append(writer: Writer, record: _R) -> _R:
     return type(record).model_validate(entry)
 
 
-def _with_sources_ended(
-    writer: Writer, records: tuple[Record, ...], decided: DecisionRecord
-) -> DecisionRecord:
-    """`decided`; where it approves what was made of other patches, the wait of those ends with it."""
-    if decided.decision != "approve":
-        return decided
-    made = [one for one in records if isinstance(one, MadeRecord) and one.patch_id == decided.patch_id]
-    for name, digest in (made[0].sources if made else {}).items():
-        if _last_word(records, name) is None:
-            ended = DecisionRecord(
-                at=decided.at,
-                patch_id=name,
-                diff_hash=digest,
-                decision="withdraw",
-                by=decided.by,
-                gate_verdict=None,
-                reason=f"{decided.patch_id} stands for it, and was approved",
-                round=None,
-            )
-            _append(writer, ended)
-    return decided
-
-
 def _was_adopted(records: tuple[Record, ...], patch_id: str) -> bool:
     return any(isinstance(one, AdoptionRecord) and one.patch_id == patch_id for one in records)
 
@@ -242,9 +220,49 @@ def _adopted(records: tuple[Record, ...], patch_id: str) -> AdoptionRecord | Non
 
 
 def _last_word(records: tuple[Record, ...], patch_id: str) -> DecisionRecord | None:
-    """The decision in force: the last, since what was approved may be withdrawn."""
-    own = (one for one in reversed(records) if isinstance(one, DecisionRecord) and one.patch_id == patch_id)
-    return next(own, None)
+    """The decision in force."""
+    return _words(records).get(patch_id)
+
+
+def _words(records: tuple[Record, ...]) -> Verdicts:
+    """The decision in force on each patch: its own, else what the end of another makes of it.
+
+    A patch that was made of others waits only while they wait: whatever becomes of one of them, what was
+    judged is no longer what would be had. And its approval ends them.
+    """
+    own = _own_words(records)
+    implied: Verdicts = {}
+    for made in (one for one in records if isinstance(one, MadeRecord)):
+        word = own.get(made.patch_id)
+        if word is not None and word.decision == "approve":
+            reason = f"{made.patch_id} stands for it, and was approved"
+            implied |= {name: _ended(name, digest, word, reason) for name, digest in made.sources.items()}
+        elif word is None:
+            ended = (own[name] for name in made.sources if name in own and name != made.replaces)
+            if (first := next(ended, None)) is not None:
+                reason = f"{first.patch_id}, which it was made of, was {ENDED[first.decision]} by itself"
+                digest = diff_hash(made.patch())
+                implied[made.patch_id] = _ended(made.patch_id, digest, first, reason)
+    return implied | own
+
+
+def _own_words(records: tuple[Record, ...]) -> Verdicts:
+    """The last decision on each patch, since what was approved may be withdrawn."""
+    return {one.patch_id: one for one in records if isinstance(one, DecisionRecord)}
+
+
+def _ended(patch_id: str, digest: str, by: DecisionRecord, reason: str) -> DecisionRecord:
+    """The end of a patch that the decision `by` on another brought."""
+    return DecisionRecord(
+        at=by.at,
+        patch_id=patch_id,
+        diff_hash=digest,
+        decision="withdraw",
+        by=by.by,
+        gate_verdict=None,
+        reason=reason,
+        round=None,
+    )
 
 
 def _approvals(

@@ -66,6 +66,9 @@ class MadeRecord(_Record):
     document: str = Field(description="The patch file, whole.")
     base: str = Field(description="The section's text that it was made against.")
     sources: dict[str, str] = Field(description="The patches that it was made of, with their diff hashes.")
+    replaces: str | None = Field(
+        default=None, description="The one of them in whose place it was made: its end is no end of this one."
+    )
     by: str = Field(min_length=1, max_length=200)
 
     def patch(self) -> Patch:

@@ -26,7 +26,8 @@ from agent_evo_dagster.warehouse import Warehouse
 def merge(desk: Desk, first: str, second: str, *, by: str, at: datetime) -> Review:
     """Have one patch made of two that wait and whose lines do not touch, against the section as it is.
 
-    Both wait on until it is approved, which ends them. Again it gives back the patch that there is.
+    Both wait on until it is approved, which ends them; where one of them is decided on before, it is ended
+    itself. Again it gives back the patch that there is.
 
     Raises:
         MergeConflictError: their lines touch; both sides are shown.
@@ -41,9 +42,21 @@ def merge(desk: Desk, first: str, second: str, *, by: str, at: datetime) -> Revi
                 f"{review.patch.id} is {review.status.value}: only patches that wait are merged. Where it is "
                 f"to be adopted, adopt it; then the other one: agent-evo patches rebase ID --by NAME"
             )
+    _require_no_dependant(sources, everything)
     current = desk.bank.section(sources[0].patch.skill, sources[0].patch.target_section)
     one, other = (Side(review.patch, review.base) for review in sources)
     return _recorded(desk, merged_patch(current, one, other, at=at), current, by=name, at=at)
+
+
+def _require_no_dependant(sources: list[Review], everything: list[Review]) -> None:
+    """Refuse to end a patch by a merge that another one needs by its own id."""
+    for review in everything:
+        for source in sources:
+            if review.open and source.patch.id in review.patch.depends_on:
+                raise PatchError(
+                    f"{review.patch.id} depends on {source.patch.id}, which a merge would end. Adopt "
+                    f"{source.patch.id} as it is, or reject {review.patch.id} first."
+                )
 
 
 def rebase(desk: Desk, patch_id: str, *, by: str, at: datetime) -> Review:
@@ -65,7 +78,7 @@ def rebase(desk: Desk, patch_id: str, *, by: str, at: datetime) -> Review:
     if section_hash(current) == old.base_hash:
         raise DecisionError(f"{place} is as it was when {old.id} was made: it can be adopted as it is.")
     made = rebased_patch(current, Side(old, review.base), at=at)
-    found = _recorded(desk, made, current, by=name, at=at)
+    found = _recorded(desk, made, current, by=name, at=at, replaces=old.id)
     reason = f"{place} was changed since it was made; {made.id} stands for it"
     withdraw_patch(desk.bank, desk.ledger, old, gate=review.gate, by=name, reason=reason, at=at)
     return found
@@ -84,7 +97,9 @@ def not_taken_up(ledger: Ledger, store: Warehouse, key: str, opened_at: datetime
     return [one.patch() for one in waiting]
 
 
-def _recorded(desk: Desk, made: Patch, base: str, *, by: str, at: datetime) -> Review:
+def _recorded(
+    desk: Desk, made: Patch, base: str, *, by: str, at: datetime, replaces: str | None = None
+) -> Review:
     """The patch on record, after all that a round would ask of it."""
     known = {review.patch.id: review for review in desk.reviews()}
     if made.id not in known or not known[made.id].waits:
@@ -94,6 +109,7 @@ def _recorded(desk: Desk, made: Patch, base: str, *, by: str, at: datetime) -> R
             document=render_patch(made),
             base=base,
             sources={name: diff_hash(known[name].patch) for name in made.supersedes if name in known},
+            replaces=replaces,
             by=by,
             at=at,
         )

@@ -126,7 +126,9 @@ def whole_lives(ledger: Ledger, store: RoundStore, warehouse: Warehouse) -> pl.D
         .iter_rows()
     ]
     replayed = pl.DataFrame(replays, schema=LIFE_SCHEMA, orient="row")
-    return pl.concat([lives(ledger.records()), replayed]).sort("at", maintain_order=True)
+    return pl.concat([lives((*ledger.records(), *ledger.implied())), replayed]).sort(
+        "at", maintain_order=True
+    )
 
 
 def costs(manifest: RoundManifest, frames: Frames) -> dict[str, float]:

@@ -9,7 +9,10 @@ import pytest
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.errors import DecisionError, MergeConflictError, PatchError
 from agent_evo_dagster.patches.approvals import DecisionRequest
+from agent_evo_dagster.patches.decisions import decide
+from agent_evo_dagster.patches.frames import row_patch
 from agent_evo_dagster.patches.gate import judge_patches
+from agent_evo_dagster.patches.life import lives
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
 from agent_evo_dagster.patches.review import find_review
 from agent_evo_dagster.rounds.deciding import Desk
@@ -134,8 +137,54 @@ def test_beside_an_approved_source_it_is_not_approved(desk, pair):
     made = merge(desk, *pair, by="Ada", at=LATER).patch
     a_round(desk, 3, made=[made], created=NEXT)
     said(desk, "approve", pair[0])
-    with pytest.raises(DecisionError, match=f"{made.id} was made of {pair[0]}"):
+    with pytest.raises(DecisionError, match=f"{pair[0]}, which it was made of, was approved by itself"):
         said(desk, "approve", made.id)
+
+
+@pytest.mark.parametrize("word", ["approve", "reject", "withdraw"])
+def test_what_becomes_of_a_source_ends_a_merge_before_a_round_takes_it_up(desk, pair, word):
+    made = merge(desk, *pair, by="Ada", at=LATER).patch
+    said(desk, word, pair[0])
+    ended = review(desk, made.id)
+    assert (ended.waits, ended.decision.decision, ended.decision.by) == (False, "withdraw", "Ada")
+    assert not_taken_up(desk.ledger, desk.store, "round-0003", NEXT + timedelta(days=1)) == []
+    (third,) = a_round(desk, 4, "beta")
+    with pytest.raises(DecisionError, match="only patches that wait are merged"):
+        merge(desk, made.id, third, by="Bob", at=NEXT)
+
+
+@pytest.mark.parametrize("word", ["approve", "reject"])
+def test_no_policy_approves_a_merge_whose_source_was_decided_on_since(desk, pair, word):
+    made = merge(desk, *pair, by="Ada", at=LATER).patch
+    a_round(desk, 3, made=[made], created=NEXT)
+    said(desk, word, pair[0], at=NEXT)
+    frames = [desk.store.read([asset], "round-0003") for asset in ("skill_patches", "patch_evaluation")]
+    (row,) = decide("auto", *frames, desk.ledger, NEXT + timedelta(hours=1)).to_dicts()
+    assert (row["decision"], row["patch_id"]) == ("withdraw", made.id)
+    assert review(desk, pair[1]).waits
+
+
+def test_an_approval_ends_the_sources_though_nothing_was_written_after_it(desk, pair):
+    made = merge(desk, *pair, by="Ada", at=LATER).patch
+    a_round(desk, 3, made=[made], created=NEXT)
+    said(desk, "approve", made.id)
+    assert [record.kind for record in desk.ledger.records()] == ["made", "decision"]
+    assert {word.patch_id for word in desk.ledger.implied()} == set(pair)
+    rows = lives((*desk.ledger.records(), *desk.ledger.implied())).filter(pl.col("event") == "withdraw")
+    assert set(rows["patch_id"]) == set(pair)
+
+
+def test_a_patch_that_another_one_needs_is_not_merged_away(desk, pair):
+    frame = desk.store.read(["skill_patches"], "round-0001")
+    (third,) = a_round(desk, 4, "beta")
+    needing = row_patch(desk.store.read(["skill_patches"], "round-0004").row(0, named=True))[0]
+    needing = needing.model_copy(update={"depends_on": (pair[0],)})
+    sections = {(SKILL, name): text for name, text in desk.bank.sections(SKILL).items()}
+    desk.store.write(["skill_patches"], "round-0004", to_frame([needing], sections))
+    assert frame["patch_id"].to_list() == [pair[0]] and needing.id == third
+    with pytest.raises(PatchError, match=f"{third} depends on {pair[0]}"):
+        merge(desk, *pair, by="Ada", at=LATER)
+    assert desk.ledger.records() == ()
 
 
 def test_what_is_decided_is_not_merged(desk, pair):
