@@ -290,7 +290,7 @@ def person(name: str) -> str:
             f"{plain!a} mixes letters of {' and '.join(mixed)}, which an eye cannot tell apart; a person who "
             f"decides has a name in one script. Give --by NAME."
         )
-    if same_person(plain).startswith(POLICY):
+    if same_person(plain).startswith(same_person(POLICY)):
         raise DecisionError(f"{plain!r} is the name of a policy; a decision of a person needs a person's.")
     return plain
 

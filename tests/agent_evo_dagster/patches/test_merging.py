@@ -94,6 +94,14 @@ def test_a_declared_conflict_holds_across_sections():
     assert "says that it conflicts" in conflicts([mine, other])[0].why
 
 
+def test_what_is_declared_of_a_patch_holds_for_what_was_made_of_it():
+    named = review("mine\n").patch.id
+    other = review("other\n", section="rollouts", conflicts_with=(named,))
+    made = review("made\n", supersedes=(named,))
+    assert len(conflicts([made, other])) == 1
+    assert len(list(objections([made, other], [made, other]))) == 1
+
+
 def test_a_patch_waits_for_what_it_depends_on():
     first = review("first\n", section="rollouts")
     second = review("second\n", depends_on=(first.patch.id,))

@@ -32,7 +32,25 @@ def test_names_of_one_script_stand_as_they_are_written(name):
 
 @pytest.mark.parametrize(
     ("latin", "other"),
-    [("Coco", "Сосо"), ("EBA", "ЕВА"), ("Tom", "Тоm"), ("xoxo", "хохо"), ("Nikos", "Νikos")],
+    [
+        ("Coco", "Сосо"),
+        ("EBA", "ЕВА"),
+        ("Tom", "Тоm"),
+        ("xoxo", "хохо"),
+        ("Nikos", "Νikos"),
+        ("Ada", "Аԁа"),
+        ("Coco", "Ϲοϲο"),
+        ("ADA", "ᎪᎠᎪ"),
+        ("noon", "ոօօո"),
+        ("Coco", "ᴄᴏᴄᴏ"),
+        ("gigi", "ɡiɡi"),
+        ("Bob", "B0b"),
+        ("Al", "AI"),
+        ("Mary", "rnary"),
+        ("Ada", "Ada\u0332"),
+        ("Ada", "Ada."),
+        ("Ada", "Ada\u00b7"),
+    ],
 )
 def test_names_that_look_the_same_are_one_person(latin, other):
     assert latin != other
@@ -42,6 +60,12 @@ def test_names_that_look_the_same_are_one_person(latin, other):
 def test_names_that_do_not_look_the_same_are_two():
     names = ["Ada", "Ида", "Боб", "Bob", "Анна", "Anna", "Иван", "Ivan", "Νίκος", "Nikos", "王小明", "王小红"]
     assert len({same_person(name) for name in names}) == len(names)
+
+
+def test_no_way_to_write_policy_is_a_person():
+    for name in ("policy:auto", "Policy: auto", "роlісу:auto", "p0l1cy auto"):
+        with pytest.raises(DecisionError):
+            person(name)
 
 
 @given(st.text("АаВвЕеКкМмНнОоРрТтYyИиAaBbNnΑαΒβΝνΗηΡρ ", max_size=12))
