@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from agent_evo_dagster.cli.project import current_settings, project_root
 from agent_evo_dagster.cli.rounds import Set, overrides
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.rounds.configuration import asked_config
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.training.config import TrainingConfig
@@ -87,10 +87,11 @@ def print_config(console: Console, found: ResolvedConfig, *, everything: bool) -
     asked = [row for row in found.rows if row.source in ("file", "request", "override")]
     given = asked or [row for row in found.rows if row.source == "skill"]
     shown = found.rows if everything else given
-    table = Table("setting", "value", "source", Column("why", overflow="fold"))
-    for row in shown:
-        table.add_row(row.name, str(row.value), Text(f"{row.source}: {row.origin}"), Text(row.why))
-    console.print(table)
+    names = ("setting", "value", "source", "why")
+    rows = [
+        [row.name, Text(str(row.value)), Text(f"{row.source}: {row.origin}"), Text(row.why)] for row in shown
+    ]
+    show_rows(console, names, rows, folded=("value", "source", "why"))
     counts = Counter(row.source for row in found.rows)
     console.print(Text(", ".join(f"{count} by {source}" for source, count in counts.items())))
     training, evaluation = rollouts(found.config)

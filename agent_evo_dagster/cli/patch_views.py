@@ -2,9 +2,9 @@
 
 from rich.console import Console
 from rich.syntax import Syntax
-from rich.table import Table
 from rich.text import Text
 
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.cli.telling import plain
 from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.decisions import command
@@ -12,24 +12,23 @@ from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.review import Review
 
 
-def patch_table(found: list[Review]) -> Table:
-    """Every patch with the gate's verdict and the decision."""
-    table = Table()
-    table.add_column("patch", no_wrap=True, min_width=18)  # an id is typed again: it is never cut
-    for name in ("round", "skill", "change", "gate", "status", "by"):
-        table.add_column(name, overflow="fold")
-    for review in found:
-        evidence, decision = review.evidence, review.decision
-        table.add_row(
-            review.patch.id,
-            review.round,
-            plain(f"{review.patch.skill}#{review.patch.target_section}"),
-            plain(_change(review)),
-            evidence.verdict.value if evidence else "not judged",
-            review.status.value,
-            plain(decision.by if decision else ""),
-        )
-    return table
+def print_patches(console: Console, found: list[Review]) -> None:
+    """Print every patch with the gate's verdict and the decision."""
+    names = ("patch", "round", "skill", "change", "gate", "status", "by")
+    show_rows(console, names, [_row(review) for review in found], folded=("skill", "change", "gate", "by"))
+
+
+def _row(review: Review) -> list[str | Text]:
+    evidence, decision = review.evidence, review.decision
+    return [
+        review.patch.id,
+        review.round,
+        plain(f"{review.patch.skill}#{review.patch.target_section}"),
+        plain(_change(review)),
+        evidence.verdict.value if evidence else "not judged",
+        review.status.value,
+        plain(decision.by if decision else ""),
+    ]
 
 
 def _change(review: Review) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from agent_evo_dagster.cli.patch_views import patch_table, print_patch
+from agent_evo_dagster.cli.patch_views import print_patch, print_patches
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.telling import plain
 from agent_evo_dagster.patches.approvals import DecisionRequest
@@ -45,7 +45,7 @@ def list_patches() -> None:
     if not found:
         typer.echo("No round has proposed a patch yet. Run one: agent-evo rounds run")
         return
-    Console().print(patch_table(found))
+    print_patches(Console(), found)
     for conflict in conflicts(found):
         Console(soft_wrap=True).print(plain(f"conflict: {conflict.line()}"))
     _tell_torn(ledger)

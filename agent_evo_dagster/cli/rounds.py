@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from agent_evo_dagster.cli import comparing, watching
 from agent_evo_dagster.cli.operating import OperatorOption, Spending, chosen_operator, operated
 from agent_evo_dagster.cli.overview import print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.errors import RoundError, SettingsError
 from agent_evo_dagster.operators.protocol import Operator
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
@@ -109,10 +109,11 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array."
     if as_json:
         print(json.dumps([manifest.model_dump(mode="json") for manifest in manifests]))
         return
-    table = Table("round", "opened", "sessions", "starts from", "seed", "status")
-    for manifest in manifests:
-        table.add_row(*_row(store, manifest))
-    Console().print(table if manifests else "No round is open yet. Open one: agent-evo rounds open")
+    if not manifests:
+        Console().print("No round is open yet. Open one: agent-evo rounds open")
+        return
+    names = ("round", "opened", "sessions", "starts from", "seed", "status")
+    show_rows(Console(), names, [_row(store, manifest) for manifest in manifests])
 
 
 @app.command()

@@ -6,10 +6,10 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened, print_difference
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.errors import AgentEvoError, SkillBankError
 from agent_evo_dagster.patches.types import Action
 from agent_evo_dagster.skills.bank import SkillBank
@@ -86,13 +86,13 @@ def list_versions(skill: str, bank: Bank = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps({"skill": skill, "versions": rows}))
         return
-    table = Table("version", "hash", "patches", "base", "")
+    shown: list[list[str | Text]] = []
     for row, version in zip(rows, versions(there, ref), strict=True):
         mark = Text("current", style="green") if row["current"] else ""
         recipe = version.recipe
         hashes = version.sha256[:12], str(len(recipe.applied)), recipe.base[:12]
-        table.add_row(str(version.number), *hashes, mark)
-    Console().print(table)
+        shown.append([str(version.number), *hashes, mark])
+    show_rows(Console(), ("version", "hash", "patches", "base", ""), shown)
 
 
 def rollback(

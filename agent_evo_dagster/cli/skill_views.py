@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import typer
 from rich.console import Console
-from rich.table import Column, Table
 from rich.text import Text
 
 from agent_evo_dagster.cli.skill_options import difference, print_difference
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.skills.bank import SkillBank
@@ -114,13 +114,14 @@ def show_states(bank: SkillBank, *, profile: str | None = None, as_json: bool = 
     if as_json:
         typer.echo(json.dumps({"current": current, "skills": [_state_fields(item) for item in found]}))
         return 0 if current else NOT_CURRENT
-    table = Table("group", "skill", "state", "patches", "tokens", "lines", Column("output", overflow="fold"))
+    rows: list[list[str | Text]] = []
     for item in found:
         word = f"{item.state} ({item.profile})" if item.profile else item.state
         size = ("", "") if item.size is None else (f"{item.size.tokens:,}", f"{item.size.lines:,}")
         state = Text(word, style=_COLOURS[item.state])
-        table.add_row(item.group, item.name, state, str(item.patches), *size, Text(item.output))
-    Console().print(table)
+        rows.append([item.group, item.name, state, str(item.patches), *size, Text(item.output)])
+    names = ("group", "skill", "state", "patches", "tokens", "lines", "output")
+    show_rows(Console(), names, rows, folded=("output",))
     _print_lines("problem", [item.problem for item in found if item.problem], "red")
     _print_lines(
         "warning", [f"{item.name}: {warning}" for item in found for warning in _warnings(item)], "yellow"

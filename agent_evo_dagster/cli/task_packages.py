@@ -14,6 +14,7 @@ from rich.text import Text
 from agent_evo_dagster.cli.package_views import tell_frozen
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
+from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.rounds.finished import finished_round
 from agent_evo_dagster.rounds.packaging import freeze_round
@@ -47,13 +48,15 @@ def list_(bank: Bank = None, as_json: Json = False) -> None:
     if as_json:
         typer.echo(json.dumps(names))
         return
-    folded = (Column(name, overflow="fold") for name in ("package", "round", "seed", "skills", "checkpoint"))
-    table = Table(*folded)
+    if not names:
+        Console().print("No round is frozen yet. Run one: agent-evo rounds run")
+        return
+    rows = []
     for name in names:
         about = TaskPackage(parse_id(name).path(held)).about
         seed, checkpoint = str(about.training_seed), str(about.checkpoint_sha256)[:12]
-        table.add_row(name, about.round, seed, about.bank_hash[:12], checkpoint)
-    Console().print(table if names else "No round is frozen yet. Run one: agent-evo rounds run")
+        rows.append([name, about.round, seed, about.bank_hash[:12], checkpoint])
+    show_rows(Console(), ("package", "round", "seed", "skills", "checkpoint"), rows)
 
 
 @app.command()
