@@ -88,7 +88,7 @@ def print_config(console: Console, found: ResolvedConfig, *, everything: bool) -
     given = asked or [row for row in found.rows if row.source == "skill"]
     shown = found.rows if everything else given
     names = ("setting", "value", "source", "why")
-    rows = [
+    rows: list[list[str | Text]] = [
         [row.name, Text(str(row.value)), Text(f"{row.source}: {row.origin}"), Text(row.why)] for row in shown
     ]
     show_rows(console, names, rows, folded=("value", "source", "why"))
