@@ -20,11 +20,10 @@ from agent_evo_dagster.analysts.client import Ended, run_client
 from agent_evo_dagster.analysts.client_environment import login_alone
 from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.operators.login import CONFIG, lent
 from agent_evo_dagster.operators.types import Bounds
 from agent_evo_dagster.skills.types import CompiledSkill
 
-CONFIG: Final = "CLAUDE_CONFIG_DIR"
-LOGIN: Final = ".credentials.json"
 # The client looks for these in every folder above the one that it works in.
 _OF_A_PROJECT: Final = ("CLAUDE.md", "CLAUDE.local.md", ".claude", ".git")
 TOOLS: Final = ("Skill", "Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite")
@@ -106,7 +105,7 @@ def workspace(skills: Sequence[CompiledSkill]) -> Iterator[Workspace]:
             (root / name).mkdir(mode=0o700)
         for skill in skills:
             write_atomic(place.folder / ".claude" / "skills" / skill.name / "SKILL.md", skill.text.encode())
-        with _login(root / "config"):
+        with lent(root / "config"):
             yield place
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -120,20 +119,6 @@ def _clear(folder: Path) -> None:
             status = old.lstat()
             if stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and status.st_mtime < limit:
                 shutil.rmtree(old, ignore_errors=True)
-
-
-@contextlib.contextmanager
-def _login(config: Path) -> Iterator[None]:
-    """The user's login in `config`, where it is a file; a newer one that the client put there goes back."""
-    own = Path(os.environ.get(CONFIG) or Path.home() / ".claude").expanduser() / LOGIN
-    here = config / LOGIN
-    if own.is_file():
-        here.symlink_to(own.resolve())
-    try:
-        yield
-    finally:
-        if own.is_file() and here.is_file() and not here.is_symlink():
-            write_atomic(own.resolve(), here.read_bytes(), mode=0o600)
 
 
 def _require_apart(root: Path) -> None:

@@ -81,10 +81,11 @@ def test_of_its_user_it_has_the_login_alone(client, operate, user, monkeypatch):
 def test_a_login_that_the_client_renewed_is_its_users(client, operate, user):
     (user / ".claude").mkdir()
     login = user / ".claude" / ".credentials.json"
-    login.write_text("old")
-    client.plan(result(), hooks=WHOLE, login="new")
+    old, new = (json.dumps({"claudeAiOauth": {"accessToken": "t", "expiresAt": end}}) for end in (1, 2))
+    login.write_text(old)
+    client.plan(result(), hooks=WHOLE, login=new)
     operate()
-    assert login.read_text() == "new" and login.stat().st_mode & 0o777 == 0o600
+    assert login.read_text() == new and login.stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("name", ["CLAUDE.md", ".claude", ".git"])
