@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent_evo_dagster.analysts import leash
 from agent_evo_dagster.analysts.client_environment import QUIET, whole
+from agent_evo_dagster.analysts.leashed import leashed, send
 from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.patches.hidden import visible
 
@@ -97,33 +97,28 @@ def run_client(
     seconds: float,
     env: Mapping[str, str] | None = None,
 ) -> Ended:
-    """Run the client in `folder` with `prompt` on its stdin, for at most `seconds`; its group is gone then.
+    """Run the client in `folder` with `prompt` on its stdin, for at most `seconds`.
 
-    It also goes where this process is killed. `env` is its environment, in place of this process's own.
+    It and its helpers are gone then, and where this process is killed. `env` is its environment, in place of
+    this process's own.
 
     Raises:
         ClientError: it cannot be started.
     """
-    command = [str(find_client()), *arguments]
     with contextlib.ExitStack() as stack:
         given, output, said = (stack.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(prompt.encode())
         given.seek(0)
-        leashed, held = os.pipe()
-        stack.callback(os.close, held)
         began = time.monotonic()
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-I", "-S", leash.__file__, str(leashed), *command],
-                stdin=given, stdout=output, stderr=said, cwd=folder, start_new_session=True,
-                pass_fds=(leashed,), env={**(whole() if env is None else env), **QUIET},
-            )  # fmt: skip
-        finally:
-            os.close(leashed)
-        try:
-            timed_out = _await(process, seconds)
-        finally:
-            _end(process)
+        command = [str(find_client()), *arguments]
+        environment = {**(whole() if env is None else env), **QUIET}
+        with leashed(
+            command, folder=folder, env=environment, stdin=given, stdout=output, stderr=said
+        ) as process:
+            try:
+                timed_out = _await(process, seconds)
+            finally:
+                _stop(process)
         taken = time.monotonic() - began
         ended = Ended(process.returncode, _read(output), _shown(said), taken, timed_out)
     if ended.exit_code == leash.NOT_STARTED and not ended.output:
@@ -174,20 +169,12 @@ def _await(process: "subprocess.Popen[bytes]", seconds: float) -> bool:
     return False
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
-    """Ask the group to stop, wait for its leader, then kill whatever is left of it."""
+def _stop(process: "subprocess.Popen[bytes]") -> None:
+    """Ask the group to stop, and wait for its leader a while."""
     if process.poll() is None:
-        _signal(process, signal.SIGTERM)
+        send(process, signal.SIGTERM)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(GRACE_SECONDS)
-    _signal(process, signal.SIGKILL)
-    process.wait()
-
-
-def _signal(process: "subprocess.Popen[bytes]", number: signal.Signals) -> None:
-    # ProcessLookupError: nobody is left. PermissionError: macOS says so of a group of zombies.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
 
 
 def _read(stream: IO[bytes]) -> bytes:

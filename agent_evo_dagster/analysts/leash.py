@@ -2,22 +2,33 @@
 
 Usage: `python -I -S leash.py FD COMMAND...`, as the leader of a process group of its own. FD is the read end
 of a pipe whose write end the starter holds: however the starter ends, the kernel closes that. It ends as
-COMMAND does; where COMMAND cannot be started, with NOT_STARTED.
+COMMAND does; where COMMAND cannot be started, with NOT_STARTED. Either way nothing that COMMAND started is
+left: on Linux also what left the group, for what loses its parent there becomes a child of this program;
+elsewhere what stayed in the group.
 """
 
+import contextlib
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Iterator
+from typing import BinaryIO
 
 NOT_STARTED = 127
+_PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h; os has no name for it
+_BETWEEN_SECONDS = 0.005
 
 
 def main() -> None:
     """Run the command to its end, or to the starter's."""
     descriptor = int(sys.argv[1])
     os.set_inheritable(descriptor, False)
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
         process = subprocess.Popen(sys.argv[2:])
     except OSError as error:
@@ -27,8 +38,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: None)
     threading.Thread(target=_watch, args=(descriptor,), daemon=True).start()
     code = process.wait()
+    _end_all()
     if code < 0:
-        signal.signal(-code, signal.SIG_DFL)
+        with contextlib.suppress(OSError):  # SIGKILL has no handler
+            signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code)
 
@@ -36,7 +49,48 @@ def main() -> None:
 def _watch(descriptor: int) -> None:
     while os.read(descriptor, 1):
         pass
+    _end_all()
     os.killpg(os.getpgrp(), signal.SIGKILL)
+
+
+def _end_all() -> None:
+    """Kill what descends from this process, until nothing does; what cannot be killed is left."""
+    while sum(map(_kill, _descendants())):
+        time.sleep(_BETWEEN_SECONDS)  # what one of them started meanwhile is found then
+
+
+def _kill(process: int) -> bool:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(process, signal.SIGKILL)
+        return True
+    return False
+
+
+def _descendants() -> list[int]:
+    """All that live below this process; none where there is no /proc."""
+    parents = dict(_parents())
+    found: set[int] = set()
+    more = {os.getpid()}
+    while more:
+        found |= more
+        more = {process for process, parent in parents.items() if parent in found} - found
+    return sorted(found - {os.getpid()})
+
+
+def _parents() -> Iterator[tuple[int, int]]:
+    """Each process that has not ended, with its parent."""
+    if not os.path.isdir("/proc"):  # noqa: PTH112 (pathlib is slow to load, and this starts often)
+        return
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(FileNotFoundError, ProcessLookupError), _stat(entry.name) as stream:
+                state, parent = stream.read().rpartition(b")")[2].split()[:2]
+                if state not in {b"Z", b"X"}:
+                    yield int(entry.name), int(parent)
+
+
+def _stat(process: str) -> BinaryIO:
+    return open(f"/proc/{process}/stat", "rb")  # noqa: PTH123 (as above; closed by who asks)
 
 
 if __name__ == "__main__":
