@@ -14,6 +14,7 @@ from agent_evo_dagster.patches.acceptance.improvement import Improvement
 from agent_evo_dagster.patches.acceptance.protocol import Acceptance
 from agent_evo_dagster.patches.evidence import Cost, GateEvidence, RolloutFacts
 from agent_evo_dagster.patches.gate import measure
+from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.patches.judges import Case
 from agent_evo_dagster.patches.pairing import Plan, pair, problems
 from agent_evo_dagster.patches.types import GateVerdict
@@ -36,6 +37,7 @@ ROLLOUT_ROWS = pl.Schema(
 )
 _QUOTED = 30  # characters of a line that stand in a patch by no accident
 _SHOWN = 5
+_NAMED = 120  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ class Trial:
     facts: RolloutFacts
     cost: Cost
     texts: Mapping[str, Collection[str]] = field(default_factory=dict)  # task -> what only it says
+    answered: Collection[tuple[str, ...]] = ()  # the models of a rollout, each set of them once
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,11 @@ class Rollout:
         trial = self.trials[case.patch.id]
         facts = trial.facts
         plan = Plan("it", (SEED,), facts.tasks, facts.samples, facts.stopped_early)
-        doubts = [*_quoting(case, trial.texts), *problems(trial.rows, plan=plan, proposing=())]
+        doubts = [
+            *_quoting(case, trial.texts),
+            *_mixing(trial.answered),
+            *problems(trial.rows, plan=plan, proposing=()),
+        ]
         measured = None if doubts else measure(pair(trial.rows))
         if measured is None:
             verdict, reason = GateVerdict.REJECT_UNVERIFIED, "; ".join(doubts)
@@ -99,6 +106,14 @@ def _quoting(case: Case, texts: Mapping[str, Collection[str]]) -> list[str]:
         return []
     more = f" and {len(quoted) - _SHOWN} more" if len(quoted) > _SHOWN else ""
     return [f"the patch quotes {len(quoted)} of the tasks: {', '.join(quoted[:_SHOWN])}{more}"]
+
+
+def _mixing(answered: Collection[tuple[str, ...]]) -> list[str]:
+    """Whether rollouts differ in who did them, and so in more than the text."""
+    if len(answered) < 2:
+        return []
+    told = " or ".join(visible(" with ".join(models))[:_NAMED] for models in sorted(answered)[:_SHOWN])
+    return [f"not all rollouts were done by the same model, but by {told}: ask for one by its full name"]
 
 
 def _long(texts: Collection[str]) -> list[str]:

@@ -107,18 +107,21 @@ class Runner:
     workers: int = 1
     spent: Spent = field(default_factory=Spent)  # in all, records among it
     anew: Spent = field(default_factory=Spent)  # now
-    models: set[str] = field(default_factory=set)  # those that answered
+    models: set[str] = field(default_factory=set)  # those that answered, in all trials
     counted: set[str] = field(default_factory=set)  # requests in `spent`: two patches share their baseline
 
     def trial(self, sides: Sides, tasks: Sequence[Task]) -> Trial:
         """All pairs of one patch, or those that the budget reached."""
         spent, rows, stopped = Spent(), list[dict[str, object]](), None
+        answered = set[tuple[str, ...]]()
         items = order(tasks, self.samples)
         while stopped is None and (group := list(islice(items, self.workers))):
             stopped = self._over()
             for item, tried in zip(group, self._group(sides, group) if stopped is None else (), strict=False):
                 self._count(tried, spent)
                 rows.append(_row(*item, tried.last))
+                if tried.last.done is not None and tried.last.models:
+                    answered.add(tuple(sorted(set(tried.last.models))))
                 if stopped is None and tried.last.done is None:
                     stopped = tried.last.why
         if stopped is not None:
@@ -126,7 +129,7 @@ class Runner:
             stopped = f"{stopped} ({done} of {2 * self.samples * len(tasks)} rollouts were run)"
         facts = RolloutFacts(
             operator=self.reader.engine,
-            model=", ".join(sorted(self.models)) or self.reader.asked,
+            model=", ".join(sorted({name for names in answered for name in names})) or self.reader.asked,
             tasks=len(tasks),
             tasks_sha256=hash_of(list(tasks)),
             skill_sha256=sides.hashes,
@@ -135,7 +138,7 @@ class Runner:
         )
         cost = Cost(rollouts=spent.attempts, tokens=spent.tokens, calls=spent.calls, usd=spent.cost_usd)
         frame = pl.DataFrame(rows, schema=ROLLOUT_ROWS, orient="row")
-        return Trial(frame, facts, cost, {task.id: task.texts for task in tasks})
+        return Trial(frame, facts, cost, {task.id: task.texts for task in tasks}, tuple(sorted(answered)))
 
     def _over(self) -> str | None:
         """Why nothing more can be spent."""

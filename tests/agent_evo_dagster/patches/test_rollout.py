@@ -28,7 +28,7 @@ def rows(baseline, candidate, **options):
     return frame.select(ROLLOUT_ROWS.names()).cast(ROLLOUT_ROWS)
 
 
-def trial(frame, *, tasks=20, stopped=None):
+def trial(frame, *, tasks=20, stopped=None, answered=(("m",),)):
     facts = RolloutFacts(
         operator="claude_code 2.1.0",
         model="m",
@@ -39,7 +39,7 @@ def trial(frame, *, tasks=20, stopped=None):
         stopped_early=stopped,
     )
     cost = Cost(rollouts=frame.height, tokens=100, calls=9, usd=1.25)
-    return Trial(frame, facts, cost, {judge_tasks(1)[0]: [PROMPT]})
+    return Trial(frame, facts, cost, {judge_tasks(1)[0]: [PROMPT]}, answered)
 
 
 def judged(asked, *args, **options):
@@ -101,6 +101,15 @@ def test_a_patch_that_quotes_a_task_teaches_the_judge_alone():
     evidence = judged(case(body), rows([0.5] * 20, [1.0] * 20))
     assert evidence.verdict is GateVerdict.REJECT_UNVERIFIED
     assert f"quotes 1 of the tasks: {judge_tasks(1)[0]}" in evidence.reason
+
+
+def test_texts_that_different_models_had_are_not_compared():
+    frame = rows([0.5] * 20, [1.0] * 20)
+    evidence = judged(case(), frame, answered=(("m-1",), ("helper", "m-2\u202e")))
+    assert evidence.verdict is GateVerdict.REJECT_UNVERIFIED and evidence.measured is None
+    assert "by helper with m-2<U+202E> or m-1" in evidence.reason
+    for same in ((), (("helper", "m-1"),)):
+        assert judged(case(), frame, answered=same).verdict is GateVerdict.ACCEPT
 
 
 def test_too_few_tasks_are_no_evidence():

@@ -148,6 +148,27 @@ def test_what_two_patches_share_is_spent_once(tmp_path):
     assert (shared.spent.attempts, shared.anew.attempts) == (12, 12)
 
 
+def test_a_trial_names_its_own_models_alone():
+    reader = Scripted(lambda _, text: attempt(models=("m", "helper") if text == "new" else ("m",)))
+    many = runner(reader)
+    first = many.trial(sides(), tasks(2))
+    second = many.trial(sides(after="newer"), tasks(2))
+    assert (first.facts.model, set(first.answered)) == ("helper, m", {("m",), ("helper", "m")})
+    assert (second.facts.model, second.answered) == ("m", (("m",),))
+    assert many.models == {"m", "helper"}
+
+
+def test_models_of_lost_rollouts_and_of_those_that_tell_none_are_no_difference():
+    def told(task, text):
+        if len(reader.given) > 4:
+            return attempt(None, finish="infra_error", models=("busy",), why="busy")
+        return attempt(models=() if len(reader.given) == 3 else ("m", "helper", "m"))
+
+    reader = Scripted(told)
+    trial = runner(reader).trial(sides(), tasks(2))
+    assert (trial.rows.height, trial.answered, trial.facts.model) == (5, (("helper", "m"),), "helper, m")
+
+
 def test_the_reader_is_told_what_is_left():
     reader = Scripted()
     runner(reader).trial(sides(), tasks(1))
