@@ -23,6 +23,7 @@ from assets.training import checkpoint, rollout_trajectories, training_config, t
 from assets.trajectories import trajectories
 from automation.console import round_console
 from automation.jobs import build_archive_job, build_jobs
+from automation.outcomes import step_failed, step_made
 from automation.schedules import build_nightly
 from automation.sensors import build_decision_sensor, build_spool_sensor
 from resources.analyst import AnalystResource
@@ -109,34 +110,35 @@ def build_defs(
     """Fresh definitions; tests pass settings and resources of their own."""
     chosen = settings or project_settings()
     bank = chosen.bank_path if chosen.bank_path.exists() else TEMPLATE
+    assets: list[dg.AssetsDefinition | dg.AssetSpec] = [
+        hook_event_files,
+        read_spool,
+        trajectories,
+        segments,
+        session_findings,
+        skill_bank_source,
+        training_config,
+        training_run,
+        checkpoint,
+        rollout_trajectories,
+        training_metrics,
+        policy_evaluation,
+        training_findings,
+        skill_patches,
+        patch_evaluation,
+        patch_replay,
+        skill_rollbacks,
+        patch_decisions,
+        build_compiled_skills(bank),
+        analysis_report,
+        round_status,
+        skill_packages,
+        package_registry,
+        round_lineage,
+        lineage_archive,
+    ]
     return dg.Definitions(
-        assets=[
-            hook_event_files,
-            read_spool,
-            trajectories,
-            segments,
-            session_findings,
-            skill_bank_source,
-            training_config,
-            training_run,
-            checkpoint,
-            rollout_trajectories,
-            training_metrics,
-            policy_evaluation,
-            training_findings,
-            skill_patches,
-            patch_evaluation,
-            patch_replay,
-            skill_rollbacks,
-            patch_decisions,
-            build_compiled_skills(bank),
-            analysis_report,
-            round_status,
-            skill_packages,
-            package_registry,
-            round_lineage,
-            lineage_archive,
-        ],
+        assets=[_told(asset) for asset in assets],
         jobs=[*build_jobs(), build_archive_job()],
         schedules=[build_nightly(chosen, TEMPLATE)],
         sensors=[build_spool_sensor(chosen, TEMPLATE), build_decision_sensor(chosen, TEMPLATE)],
@@ -144,6 +146,11 @@ def build_defs(
         resources={**build_resources(chosen), **(resource_overrides or {})},
         executor=dg.in_process_executor if chosen.executor == "in_process" else dg.multiprocess_executor,
     )
+
+
+def _told(asset: dg.AssetsDefinition | dg.AssetSpec) -> dg.AssetsDefinition | dg.AssetSpec:
+    """The asset, what becomes of which is put on record beside its round; nothing here makes a spec."""
+    return asset.with_hooks({step_failed, step_made}) if isinstance(asset, dg.AssetsDefinition) else asset
 
 
 defs = build_defs()

@@ -7,6 +7,7 @@ lock of a round: such a one is gone when none of its processes lives and no job 
 
 import contextlib
 import fcntl
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from pathlib import Path
 import dagster as dg
 
 from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.rounds.state import RUN_LOCK
 from agent_evo_dagster.training.process_group import process_lives
 
 # What marks the runs of automation.launch, the only ones that hold such a lock.
@@ -33,7 +35,7 @@ _OF_THE_RUN = {dg.DagsterEventType.RUN_START, dg.DagsterEventType.STEP_START}
 
 @contextlib.contextmanager
 def running(rounds: Path, key: str) -> Iterator[None]:
-    """Hold the lock of a round while it is run here.
+    """Hold the lock of a round while it is run here, with the number of this process in it.
 
     Raises:
         RoundError: another process runs this round.
@@ -43,7 +45,12 @@ def running(rounds: Path, key: str) -> Iterator[None]:
             raise RoundError(
                 f"{key} is being run by another process. Wait for it to end, or stop it, then run it again."
             )
-        yield
+        lock = _lock_of(rounds, key)
+        lock.write_text(str(os.getpid()))  # for whoever asks how the round stands, and must not lock it
+        try:
+            yield
+        finally:
+            lock.write_text("")
 
 
 def end_abandoned(instance: dg.DagsterInstance, rounds: Path, own: str | None, pool: str) -> list[str]:
@@ -159,7 +166,7 @@ def _alive(rounds: Path, run: dg.DagsterRun) -> bool:
 
 
 def _lock_of(rounds: Path, key: str) -> Path:
-    return rounds / key / ".run.lock"
+    return rounds / key / RUN_LOCK
 
 
 @contextlib.contextmanager

@@ -4,18 +4,23 @@ import json
 from collections.abc import Sequence
 from typing import Annotated
 
+import polars as pl
 import typer
 from rich.console import Console
 
 from agent_evo_dagster.analysis.comparison import NamedRun, changed_settings, compare_runs
 from agent_evo_dagster.analysis.series import read_run
+from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.thresholds import load_thresholds
 from agent_evo_dagster.cli.diagnose import print_comparison
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.warehouse import Warehouse
+
+_MOST_OF_A_FAILURE = 300  # characters
 
 
 def compare(
@@ -25,12 +30,21 @@ def compare(
     to_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Compare the training of rounds: metrics from start to end, settings that differ, findings."""
-    runs = compared(current_settings(), keys or ())
+    settings = current_settings()
+    runs = compared(settings, keys or ())
     if to_json:
-        told = {"comparison": compare_runs(runs).to_dicts(), "settings_that_differ": changed_settings(runs)}
+        told = {
+            "comparison": compare_runs(runs).to_dicts(),
+            "settings_that_differ": changed_settings(runs),
+            "states": {run.name: state_of(settings, run.name).told for run in runs},
+        }
         typer.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
         return
     print_comparison(runs, Console())
+    for run in runs:
+        if (state := state_of(settings, run.name)).state not in {"complete", "waiting"}:
+            line = f"{run.name} did not come to its end: {excerpt(state.told, _MOST_OF_A_FAILURE)}"
+            Console(soft_wrap=True).print(line, markup=False, highlight=False)
 
 
 def compared(settings: Settings, keys: Sequence[str]) -> list[NamedRun]:
@@ -55,10 +69,15 @@ def _run(warehouse: Warehouse, key: str) -> NamedRun:
     config = warehouse.read(["training_config"], key).select("name", "value").iter_rows()
     run = read_run(
         warehouse.read(["training_metrics"], key),
-        warehouse.read(["rollout_trajectories"], key),
-        warehouse.read(["policy_evaluation"], key),
+        _made(warehouse, "rollout_trajectories", key),
+        _made(warehouse, "policy_evaluation", key),
         {name: json.loads(value) for name, value in config},
         load_thresholds(),
     )
-    findings = warehouse.read(["training_findings"], key)
-    return NamedRun(key, run, tuple(findings["kind"]))
+    findings = _made(warehouse, "training_findings", key)
+    return NamedRun(key, run, tuple(findings["kind"]) if findings.width else ())
+
+
+def _made(warehouse: Warehouse, asset: str, key: str) -> pl.DataFrame:
+    """What the round stored; nothing where it failed before that."""
+    return warehouse.read([asset], key) if warehouse.path([asset], key).is_file() else pl.DataFrame()

@@ -5,8 +5,11 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
+from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.rounds.opening import origin_told
 from agent_evo_dagster.rounds.runs import train_dir
+from agent_evo_dagster.rounds.state import RoundState, read_state
 from agent_evo_dagster.rounds.status import RoundStatus, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -18,11 +21,16 @@ def print_round(settings: Settings, key: str) -> None:
     """Print what the round did and where its files are."""
     store, console = RoundStore(settings.rounds), Console(soft_wrap=True)
     manifest = store.load(key)
-    status = store.status(key)
+    status, state = store.status(key), read_state(settings, key)
+    if manifest.passed_over:
+        console.print(origin_told(manifest), markup=False, highlight=False)
+    if state.state == "failed":
+        print_failure(console, key, state)
     if status is None:
+        run = "" if state.state in {"failed", "running"} else f" Run it: agent-evo rounds run {key}"
         console.print(
             f"{key} is open and not finished: {len(sessions_of(manifest))} sessions, "
-            f"bank {manifest.bank_hash[:12]}. Run it: agent-evo rounds run {key}"
+            f"bank {manifest.bank_hash[:12]}.{' It is being run.' if state.state == 'running' else run}"
         )
         return
     console.print(_summary(status))
@@ -33,6 +41,14 @@ def print_round(settings: Settings, key: str) -> None:
     folders = Counter((bank.project / ref.output).parents[1] for ref in bank.skills())
     for folder, count in folders.items():
         console.print(f"skills      {count} in {folder}")
+
+
+def print_failure(console: Console, key: str, state: RoundState) -> None:
+    """Print each step of the round that failed and why, and how to go on."""
+    told = [f"{key} failed at {one.step}: {one_line(one.message)}" for one in state.failures]
+    for line in told or [f"{key} {state.told}"]:
+        console.print(line, markup=False, highlight=False)
+    console.print(f"Mend what it names, then go on: agent-evo rounds run {key}", highlight=False)
 
 
 def _summary(status: RoundStatus) -> Table:

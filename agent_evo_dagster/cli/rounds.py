@@ -10,12 +10,13 @@ from rich.console import Console
 
 from agent_evo_dagster.cli import comparing, watching
 from agent_evo_dagster.cli.operating import OperatorOption, Spending, chosen_operator, operated
-from agent_evo_dagster.cli.overview import print_round
+from agent_evo_dagster.cli.overview import print_failure, print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.errors import RoundError, SettingsError
 from agent_evo_dagster.operators.protocol import Operator
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
+from agent_evo_dagster.rounds.state import RoundState, state_of
 from agent_evo_dagster.rounds.status import sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import OperatorName, RoundManifest
@@ -104,16 +105,18 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
 def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array.")] = False) -> None:
     """List the rounds, by number."""
     settings = settings_of(project_root())
-    store = RoundStore(settings.rounds)
-    manifests = store.all()
+    states = [(one, state_of(settings, one.key)) for one in RoundStore(settings.rounds).all()]
     if as_json:
-        print(json.dumps([manifest.model_dump(mode="json") for manifest in manifests]))
+        print(json.dumps([_as_json(*both) for both in states]))
         return
-    if not manifests:
+    if not states:
         Console().print("No round is open yet. Open one: agent-evo rounds open")
         return
     names = ("round", "opened", "sessions", "starts from", "seed", "status")
-    show_rows(Console(), names, [_row(store, manifest) for manifest in manifests])
+    show_rows(Console(), names, [_row(one, state.word) for one, state in states])
+    for one, state in states:
+        if state.reason:
+            print_failure(Console(soft_wrap=True), one.key, state)
 
 
 @app.command()
@@ -176,20 +179,12 @@ def _open(settings: Settings, ask: RoundRequest, operator: Operator) -> RoundMan
         Console().print(
             f"{manifest.key}: no finished session is new; this round learns from its training alone."
         )
+    if manifest.passed_over:
+        Console(soft_wrap=True).print(origin_told(manifest), markup=False, highlight=False)
     return manifest
 
 
-def _state(store: RoundStore, key: str) -> str:
-    """What the list says of a round; one that cannot be read hides no other."""
-    try:
-        status = store.status(key)
-    except RoundError:
-        return "unreadable"
-    return status.status if status else "open"
-
-
-def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
-    state = _state(store, manifest.key)
+def _row(manifest: RoundManifest, state: str) -> list[str]:
     sessions = len(sessions_of(manifest))
     parent = manifest.parent.round if manifest.parent else "base of its model"
     return [
@@ -200,3 +195,9 @@ def _row(store: RoundStore, manifest: RoundManifest) -> list[str]:
         str(manifest.seed),
         state,
     ]
+
+
+def _as_json(manifest: RoundManifest, state: RoundState) -> dict[str, object]:
+    """The manifest, how the round stands, and what failed in it and was not made since."""
+    failures = [failure.model_dump(mode="json") for failure in state.failures]
+    return {**manifest.model_dump(mode="json"), "state": state.state, "failures": failures}

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from agent_evo_dagster.analysis.display import one_line, visible
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.rounds.progress import Progress, log_tail, progress_of
 
@@ -70,9 +71,10 @@ def _as_json(seen: Progress) -> str:
 def _tell_failure(seen: Progress) -> None:
     if seen.log is not None:
         for line in log_tail(seen.log, _TAIL):
-            typer.echo(f"  | {line}", err=True)
+            typer.echo(f"  | {visible(line)}", err=True)
+    log = f" Its log is {seen.log}." if seen.log else ""
     typer.echo(
-        f"the {seen.job} of {seen.key} ended without a result; its log is {seen.log}. "
+        f"{seen.key} {one_line(seen.failure or 'failed')}.{log} "
         f"Mend what it names, then go on: agent-evo rounds run {seen.key}",
         err=True,
     )

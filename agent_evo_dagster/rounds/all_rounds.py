@@ -8,20 +8,23 @@ from urllib.parse import quote
 import polars as pl
 
 from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
+from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.all_rounds import MOST_ROUNDS, RoundLine
 from agent_evo_dagster.analysis.views.gate import patch_views
 from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
-from agent_evo_dagster.errors import AnalysisError, EvaluationError, RoundError
+from agent_evo_dagster.errors import AnalysisError, EvaluationError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.reporting import COSTLY, costs, whole_lives
+from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.status import last_reward, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.warehouse import Warehouse
 
+_MOST_OF_A_FAILURE = 300  # characters
 _GATE = ("skill_patches", "patch_evaluation", "patch_decisions")
 
 
@@ -33,7 +36,7 @@ def all_rounds_inputs(settings: Settings, folder: Path) -> AllRoundsInputs:
     """
     store, warehouse = RoundStore(settings.rounds), Warehouse(settings.warehouse)
     life = whole_lives(ledger_of(settings.bank_path), store, warehouse)
-    reader = _Reader(store, warehouse, settings.reports, folder, life)
+    reader = _Reader(settings, warehouse, folder, life)
     manifests = store.all()
     shown = {manifest.key for manifest in manifests[-MOST_ROUNDS:]}  # intervals take time
     scores = [reader.scores(one) if one.key in shown else _Scores() for one in manifests]
@@ -55,9 +58,8 @@ class _Scores:
 class _Reader:
     """Reads rounds that may have come to their end or not; what is not stored yet is empty."""
 
-    store: RoundStore
+    settings: Settings
     warehouse: Warehouse
-    reports: Path
     folder: Path
     life: pl.DataFrame
 
@@ -66,11 +68,13 @@ class _Reader:
         key = manifest.key
         config, metrics = self._frame("training_config", key), self._frame("training_metrics", key)
         patches, problem = self._patches(key)
+        state = state_of(self.settings, key)
+        failed = excerpt(state.told, _MOST_OF_A_FAILURE) if state.reason else ""
         costly = {name: self._frame(name, key) for name in COSTLY}
         return RoundLine(
             key=key,
             opened_at=manifest.opened_at,
-            status=self._status(key),
+            status=state.word,
             sessions=len(sessions_of(manifest)),
             starts_from=manifest.parent.round if manifest.parent else "base of its model",
             request=manifest.request,
@@ -80,7 +84,7 @@ class _Reader:
             changes=scores.changes,
             patches=patches,
             costs=costs(manifest, costly) if all(frame.width for frame in costly.values()) else {},
-            problem="; ".join(filter(None, (scores.problem, problem))),
+            problem="; ".join(filter(None, (failed, scores.problem, problem))),
             link=self._link(key),
         )
 
@@ -101,17 +105,10 @@ class _Reader:
         except AnalysisError as error:
             return (), f"its patches cannot be told: {error}"
 
-    def _status(self, key: str) -> str:
-        try:
-            status = self.store.status(key)
-        except RoundError:
-            return "unreadable"
-        return status.status if status else "open"
-
     def _frame(self, asset: str, key: str) -> pl.DataFrame:
         path = self.warehouse.path((asset,), key)
         return self.warehouse.read((asset,), key) if path.is_file() else pl.DataFrame()
 
     def _link(self, key: str) -> str:
-        page = self.reports / key / "report.html"
+        page = self.settings.reports / key / "report.html"
         return quote(Path(os.path.relpath(page, self.folder)).as_posix()) if page.is_file() else ""

@@ -16,6 +16,7 @@ from agent_evo_dagster.files import locked
 from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.runs import completed_checkpoint
+from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import Opener, ParentCheckpoint, RoundManifest, SliceRecord
 from agent_evo_dagster.settings import Settings
@@ -102,6 +103,7 @@ def open_round(
             raise EmptySpoolError(_nothing_captured(settings, new.unreadable))
         bank = ensure_bank(settings, template)
         key = store.next_key()
+        parent, passed_over = _parent(settings, store)
         secrets_key = load_key(settings.root, personal=settings.redact)
         manifest = RoundManifest(
             key=key,
@@ -122,7 +124,8 @@ def open_round(
                 _record(part, secrets_key) for part in earlier_slices(settings.spool, new.slices, new.taken)
             ),
             bank_hash=snapshot(bank, settings.bank_snapshots),
-            parent=_parent(settings, store),
+            parent=parent,
+            passed_over=passed_over,
         )
         round_config(manifest, bank)  # what can never run is not opened, and takes no session
         store.save(manifest)
@@ -135,23 +138,44 @@ def _record(part: FileSlice, key: bytes) -> SliceRecord:
     return SliceRecord(file=part.file, start=part.start, end=part.end, sha256=part.sha256, sessions=sessions)
 
 
-def _parent(settings: Settings, store: RoundStore) -> ParentCheckpoint | None:
-    """The newest round whose training is whole: a failed round does not block the next.
+def _parent(settings: Settings, store: RoundStore) -> tuple[ParentCheckpoint | None, dict[str, str]]:
+    """The policy of the newest round that came to its end, and later rounds that trained and did not.
+
+    A failed round does not block the next. Nor is it gone on from: what it did was judged by nobody, and
+    patches that its skills had are looked at again by the next round.
 
     Raises:
         RoundError: a finished round has lost its training; going on without it would silently undo it.
     """
+    passed_over: dict[str, str] = {}
     for key in reversed(store.keys()):
         digest = completed_checkpoint(settings.runs, key)
-        if digest:
-            return ParentCheckpoint(round=key, sha256=digest)
         if store.finished(key):
-            raise RoundError(
-                f"The next round goes on from the policy of {key}, which was trained, and its output "
-                f"{settings.runs / key} is gone. Bring it back, or make it again: "
-                f"agent-evo rounds run {key} --only training"
-            )
-    return None
+            if digest is None:
+                raise RoundError(_training_lost(settings, key))
+            return ParentCheckpoint(round=key, sha256=digest), passed_over
+        if digest is not None:
+            passed_over[key] = state_of(settings, key).word
+    return None, passed_over
+
+
+def _training_lost(settings: Settings, key: str) -> str:
+    return (
+        f"The next round goes on from the policy of {key}, which was trained, and its output "
+        f"{settings.runs / key} is gone. Bring it back, or make it again: "
+        f"agent-evo rounds run {key} --only training"
+    )
+
+
+def origin_told(manifest: RoundManifest) -> str:
+    """What the round starts from and which rounds it does not, with the way to go on from those."""
+    origin = f"the policy of {manifest.parent.round}" if manifest.parent else "the base of its model"
+    others = ", ".join(f"{key} ({state})" for key, state in manifest.passed_over.items())
+    return (
+        f"{manifest.key} starts from {origin}, not from {others}: only a round that came to its end is gone "
+        f"on from. To go on from {next(iter(manifest.passed_over))}, run it to its end before a round is "
+        f"opened: agent-evo rounds run {next(iter(manifest.passed_over))}"
+    )
 
 
 def _nothing_captured(settings: Settings, unreadable: Mapping[str, str]) -> str:

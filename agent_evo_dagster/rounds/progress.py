@@ -4,21 +4,19 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from pydantic import ValidationError
 
 from agent_evo_dagster.errors import WorkerError
 from agent_evo_dagster.rounds.runs import train_dir
+from agent_evo_dagster.rounds.state import State, job_name, read_state
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
-from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE, read_heartbeat
+from agent_evo_dagster.training.heartbeat import read_heartbeat
 from agent_evo_dagster.training.launch import LOG_FILE, REQUEST_FILE
 from agent_evo_dagster.training.metrics import METRICS_FILE
-from agent_evo_dagster.training.process_group import process_lives
 from agent_evo_dagster.training.request import WorkerRequest
 
-State = Literal["open", "running", "failed", "idle", "complete", "waiting"]
 QUIET_TOO_LONG = 60.0  # seconds without a sign of life that a person should know of
 
 # What tells at a glance whether a run learns, in the order in which it is shown.
@@ -46,6 +44,7 @@ class Progress:
     silent: float | None = None  # seconds since its last sign of life
     metrics: Mapping[str, float | None] = field(default_factory=dict)  # of the last step of training
     log: Path | None = None  # of the job at work, or of the one that failed
+    failure: str | None = None  # where it failed and why, in one text
 
     @property
     def signs(self) -> tuple[str, ...]:
@@ -64,18 +63,13 @@ def progress_of(settings: Settings, key: str, *, now: float) -> Progress:
         RoundError: there is no such round, or its status cannot be read.
         WorkerError: a heartbeat that is none.
     """
-    store = RoundStore(settings.rounds)
-    store.load(key)
-    runs = settings.runs / key
-    staged = _newest(runs)
-    if staged is not None:
-        return _of_job(key, staged, now)
-    metrics = _last_step(train_dir(settings.runs, key))
-    status = store.status(key)
-    if status is not None:
-        return Progress(key, status.status, metrics=metrics)
-    begun = any(path.is_dir() for path in runs.glob("*"))
-    return Progress(key, "idle" if begun else "open", metrics=metrics)
+    RoundStore(settings.rounds).load(key)
+    found = read_state(settings, key)
+    failure = found.told if found.state == "failed" else None
+    if found.job is None:
+        metrics = _last_step(train_dir(settings.runs, key))
+        return Progress(key, found.state, metrics=metrics, failure=failure)
+    return _of_job(key, found.state, found.job, now, failure)
 
 
 def log_tail(log: Path, lines: int) -> list[str]:
@@ -83,34 +77,21 @@ def log_tail(log: Path, lines: int) -> list[str]:
     return log.read_text("utf-8", errors="replace").splitlines()[-lines:] if log.is_file() else []
 
 
-def _of_job(key: str, folder: Path, now: float) -> Progress:
+def _of_job(key: str, state: State, folder: Path, now: float, failure: str | None) -> Progress:
     """The job whose unfinished folder this is."""
-    name, _, process = folder.name[1:].rpartition(".partial-")
-    alive = process.isdecimal() and process_lives(int(process))
     heartbeat = read_heartbeat(folder)
     return Progress(
         key,
-        "running" if alive else "failed",
-        job=name,
+        state,
+        job=job_name(folder),
         phase=heartbeat.phase if heartbeat else None,
         step=heartbeat.step if heartbeat else None,
         steps=_steps(folder),
         silent=max(0.0, now - heartbeat.at) if heartbeat else None,
         metrics=_last_step(folder),
         log=folder / LOG_FILE,
+        failure=failure,
     )
-
-
-def _newest(runs: Path) -> Path | None:
-    """The unfinished folder that was written to last."""
-    found = list(runs.glob(".*.partial-*"))
-    return max(found, key=_touched, default=None)
-
-
-def _touched(folder: Path) -> float:
-    """When a sign of life was last written; folders vanish while one looks."""
-    times = [path.stat().st_mtime for path in (folder / HEARTBEAT_FILE, folder) if path.exists()]
-    return max(times, default=0.0)
 
 
 def _steps(folder: Path) -> int | None:

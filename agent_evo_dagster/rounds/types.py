@@ -58,3 +58,7 @@ class RoundManifest(BaseModel):
     )
     bank_hash: str = Field(description="Content hash of the bank that was read; its bytes are kept.")
     parent: ParentCheckpoint | None
+    passed_over: dict[str, str] = Field(
+        {},
+        description="Later rounds than the parent that trained and never came to their end: how they stood.",
+    )

@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from agent_evo_dagster.rounds.state import RoundState, state_of
 from agent_evo_dagster.settings import Settings
 from tests.agent_evo_dagster.analysts.fake_models import FakeModels, serving
 from tests.assets.graph import Graph, failures, fake_graph, only_round
@@ -74,6 +75,11 @@ def test_a_broken_answer_fails_the_asset_and_no_rule_steps_in(graph):
         result = asking(graph, url).run(key, select=PATCHES)
     assert not result.success and "answered twice" in failures(result)["skill_patches"]
     assert graph.frame("skill_patches", key).equals(before)
+    state = state_of(graph.settings, key)
+    assert state.word == "waiting; then failed at skill_patches"
+    assert "answered twice" in state.reason
+    assert graph.run(key, select=PATCHES).success
+    assert state_of(graph.settings, key) == RoundState("waiting", "waiting")
 
 
 def test_a_missing_key_fails_the_asset(graph, monkeypatch):

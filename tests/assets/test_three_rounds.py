@@ -10,6 +10,7 @@ from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.patches.records import AdoptionRecord, DecisionRecord
 from agent_evo_dagster.rounds import reporting
 from agent_evo_dagster.rounds.opening import RoundRequest
+from agent_evo_dagster.rounds.state import RoundState, state_of
 from agent_evo_dagster.rounds.types import RoundManifest
 from tests.assets.fake_trainer import FakeTrainer
 from tests.assets.graph import Graph, bytes_of, fake_graph
@@ -134,23 +135,19 @@ def test_the_checkpoint_that_a_later_round_began_with_is_still_there(loop):
     assert loop.graph.run(loop.keys[1], "train_policy").success
 
 
-def test_a_failed_round_does_not_block_the_next(tmp_path):
+def test_a_failed_round_does_not_block_the_next_and_is_not_gone_on_from(tmp_path):
     with fake_graph(tmp_path / "home") as graph:
         whole = graph.round()
         broken = graph.open()
-        assert not graph.run(broken.key, trainer=FakeTrainer(fails="train")).success
-        after = graph.round()
-        assert after.number == 3
-        assert after.parent.round == whole.key
+        assert not graph.run(broken.key, trainer=FakeTrainer(fails="evaluate")).success
+        assert (graph.settings.runs / broken.key / "train").is_dir()
+        failed = state_of(graph.settings, broken.key)
+        assert failed.told == (
+            "failed at policy_evaluation: The training worker failed: evaluate was told to."
+        )
+        after = graph.open()
+        assert (after.number, after.parent.round) == (3, whole.key)
+        assert after.passed_over == {broken.key: "failed at policy_evaluation"}
         assert graph.run(broken.key).success  # and it can still be finished
-
-
-def test_round_ten_comes_after_round_nine(tmp_path):
-    with fake_graph(tmp_path / "home") as graph:
-        for _ in range(9):
-            graph.open()
-        nine = "round-0009"
-        assert graph.run(nine, "train_policy").success
-        assert graph.open().parent.round == nine
-        assert graph.run("round-0010", "train_policy").success
-        assert graph.open().parent.round == "round-0010"
+        assert state_of(graph.settings, broken.key) == RoundState("complete", "complete")
+        assert graph.open().parent.round == broken.key

@@ -12,6 +12,8 @@ import dagster as dg
 import pytest
 
 from agent_evo_dagster.errors import RoundError
+from agent_evo_dagster.rounds.failures import failures_of
+from agent_evo_dagster.rounds.state import RUN_LOCK
 from agent_evo_dagster.training.launch import staged_run
 from automation.abandoned import (
     LAUNCHED,
@@ -144,6 +146,10 @@ def test_a_worker_that_fails_is_told_with_its_log_and_without_a_traceback_of_our
         err.split()
     )
     assert "Traceback" not in err
+    rounds = tmp_path / "home" / "rounds"
+    assert [one.step for one in failures_of(rounds / KEY)] == ["training_run"]
+    assert "exit code 1" in failures_of(rounds / KEY)[0].message
+    assert (rounds / KEY / RUN_LOCK).read_text() == ""
 
 
 @pytest.fixture
@@ -180,6 +186,7 @@ def test_a_run_that_is_at_work_is_left_alone(instance, tmp_path):
     run = a_run(instance, KEY, **LAUNCHED)
     with running(tmp_path, KEY), running(tmp_path, "round-0002"):
         assert end_abandoned(instance, tmp_path, "round-0002", POOL) == []
+        assert (tmp_path / KEY / RUN_LOCK).read_text() == str(os.getpid())
     assert instance.get_run_by_id(run.run_id).status is dg.DagsterRunStatus.STARTED
 
 

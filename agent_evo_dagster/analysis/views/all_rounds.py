@@ -26,7 +26,7 @@ class RoundLine:
 
     key: str
     opened_at: datetime
-    status: str  # "complete", "waiting", "open", or "unreadable"
+    status: str  # a word such as "complete" or "open"; of a round that failed, at which step
     sessions: int
     starts_from: str
     request: str

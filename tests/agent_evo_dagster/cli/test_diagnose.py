@@ -1,6 +1,7 @@
 """`agent-evo diagnose` and `agent-evo rounds compare`, as a person types them."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from agent_evo_dagster.cli.comparing import compared
 from agent_evo_dagster.cli.main import app
 from agent_evo_dagster.errors import AnalysisError, RoundError
+from agent_evo_dagster.rounds.failures import StepFailure, record_failure
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.types import METRIC_SCHEMA
 from agent_evo_dagster.warehouse import Warehouse
@@ -95,6 +97,22 @@ def test_rounds_are_compared_by_number_with_the_settings_that_differ(
     assert "learning_rate differs" in say("rounds", "compare", "round-0009", "round-0010")
     with pytest.raises(RoundError, match="round-0011 has not trained"):
         compared(Settings(home=tmp_path), ["round-0011"])
+
+
+def test_a_round_that_failed_after_its_training_is_compared_and_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("agent_evo_dagster.rounds.store.RoundStore.keys", lambda self: ["round-0001"])
+    monkeypatch.setenv("AGENT_EVO_HOME", str(tmp_path))
+    stored(tmp_path, "round-0001", [0.1, 0.2, 0.3], "1e-4")
+    for asset in ("policy_evaluation", "training_findings"):
+        Warehouse(tmp_path / "warehouse").path([asset], "round-0001").unlink()
+    failure = StepFailure(step="policy_evaluation", message="no memory", at=datetime(2026, 1, 5, tzinfo=UTC))
+    record_failure(tmp_path / "rounds" / "round-0001", failure)
+    told = json.loads(say("rounds", "compare", "--json"))
+    assert told["states"] == {"round-0001": "failed at policy_evaluation: no memory"}
+    said = "round-0001 did not come to its end: failed at policy_evaluation: no memory\n"
+    assert said in say("rounds", "compare")
 
 
 def test_a_home_without_rounds_has_nothing_to_compare(tmp_path: Path) -> None:

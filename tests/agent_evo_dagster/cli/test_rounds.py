@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.cli import project, rounds
 from agent_evo_dagster.cli.main import main
 from agent_evo_dagster.rounds import all_rounds
+from agent_evo_dagster.rounds.failures import StepFailure, record_failure
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
@@ -131,6 +133,36 @@ def test_an_open_round_shows_how_to_run_it(cli, captured):
     out = cli("rounds", "show", "round-0001")[1]
     assert "round-0001 is open and not finished: 6 sessions" in out
     assert "agent-evo rounds run round-0001" in out
+
+
+def test_a_round_that_failed_is_told_with_step_and_reason_everywhere(cli, captured, settings):
+    cli("rounds", "open")
+    reason = "the model answered twice\nwith [b]nothing"
+    failure = StepFailure(step="skill_patches", message=reason, at=datetime(2026, 1, 5, tzinfo=UTC))
+    record_failure(settings.rounds / "round-0001", failure)
+    said = "round-0001 failed at skill_patches: the model answered twice with [b]nothing\n"
+    go_on = "go on: agent-evo rounds run round-0001"
+    listed = cli("rounds", "list")[1]
+    assert "│ failed at skill_patches │" in listed and said in listed and go_on in listed
+    assert said in cli("rounds", "show", "round-0001")[1]
+    page = cli("report", "--all", "--text")[1]
+    assert "| round-0001 | failed at skill_patches |" in page and "answered twice with" in page
+    (told,) = json.loads(cli("rounds", "list", "--json")[1])
+    assert (told["state"], told["failures"][0]["step"]) == ("failed", "skill_patches")
+    code, _, err = cli("rounds", "watch", "round-0001")
+    assert code == 3 and "failed at skill_patches: the model answered" in err and go_on in err
+
+
+def test_opening_says_which_rounds_it_does_not_go_on_from(cli, captured, settings):
+    cli("rounds", "open")
+    folder = settings.runs / "round-0001" / "train"
+    folder.mkdir(parents=True)
+    result = {"job": "train", "steps": 1, "checkpoint_sha256": "c" * 64, "init_sha256": "i" * 64}
+    spent = {"packages": {}, "peak_memory_bytes": 1, "wall_seconds": 1, "cpu_seconds": 1}
+    (folder / "result.json").write_text(json.dumps(result | spent))
+    said = "round-0002 starts from the base of its model, not from round-0001 (idle): only a round that"
+    assert said in cli("rounds", "open")[1]
+    assert said in cli("rounds", "show", "round-0002")[1]
 
 
 @pytest.mark.parametrize("command", [("rounds", "show"), ("rounds", "run"), ("report",)])

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.redact import load_key
 from agent_evo_dagster.errors import EmptySpoolError, RoundError, SkillBankError, TrainingError
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.failures import StepFailure, record_failure
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
 from agent_evo_dagster.rounds.status import finished_sessions
 from agent_evo_dagster.rounds.store import RoundStore, to_slices
+from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.training.request import WorkerResult
 from agent_evo_dagster.trajectories.build import build_trajectories
@@ -43,6 +46,10 @@ def trained(settings: Settings, key: str) -> None:
     )
     (folder / "result.json").write_text(result.model_dump_json())
     (settings.rounds / key / "status.json").write_text(json.dumps({}))
+
+
+def parent_of(manifest: RoundManifest) -> str | None:
+    return manifest.parent.round if manifest.parent else None
 
 
 def test_a_round_takes_the_sessions_that_no_round_took(settings: Settings) -> None:
@@ -105,13 +112,28 @@ def test_an_empty_spool_says_what_fills_it(tmp_path: Path) -> None:
         open_round(Settings(home=tmp_path / "home"), TEMPLATE, RoundRequest())
 
 
-def test_a_round_goes_on_from_the_newest_whole_training(settings: Settings) -> None:
-    open_round(settings, TEMPLATE, RoundRequest())
-    trained(settings, "round-0001")
-    open_round(settings, TEMPLATE, RoundRequest())  # fails: leaves nothing behind
-    third = open_round(settings, TEMPLATE, RoundRequest())
-    assert third.parent is not None
-    assert third.parent.round == "round-0001"
+def test_a_round_goes_on_from_the_newest_that_came_to_its_end_by_number(settings: Settings) -> None:
+    for _ in range(10):
+        open_round(settings, TEMPLATE, RoundRequest())
+    trained(settings, "round-0009")
+    assert parent_of(open_round(settings, TEMPLATE, RoundRequest())) == "round-0009"
+    trained(settings, "round-0010")
+    assert parent_of(open_round(settings, TEMPLATE, RoundRequest())) == "round-0010"
+
+
+def test_rounds_that_trained_and_did_not_end_are_passed_over_by_name(settings: Settings) -> None:
+    for _ in range(3):
+        open_round(settings, TEMPLATE, RoundRequest())
+    for key in ("round-0001", "round-0002"):
+        trained(settings, key)
+    (settings.rounds / "round-0002" / "status.json").unlink()
+    failure = StepFailure(step="skill_patches", message="refused", at=datetime(2026, 1, 5, tzinfo=UTC))
+    record_failure(settings.rounds / "round-0002", failure)
+    fourth = open_round(settings, TEMPLATE, RoundRequest())
+    assert parent_of(fourth) == "round-0001"
+    assert fourth.passed_over == {"round-0002": "failed at skill_patches"}
+    assert "not from round-0002 (failed at skill_patches): only a round that" in origin_told(fourth)
+    assert "opened: agent-evo rounds run round-0002" in origin_told(fourth)
 
 
 def test_a_finished_round_that_lost_its_training_is_not_silently_passed_over(settings: Settings) -> None:
