@@ -17,7 +17,7 @@ from agent_evo_dagster.analysis.views.page import (
     Row,
     Table,
 )
-from agent_evo_dagster.analysis.views.terms import TERMS
+from agent_evo_dagster.analysis.views.terms import QUOTED, TERMS
 
 # What could begin markup in the middle of a line; an underscore within a word cannot.
 _SPECIAL = re.compile(r"([\\`*\[\]|~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -41,8 +41,9 @@ def render_markdown(page: Page) -> str:
         *_findings(page.training_findings),
         *_table(page.metrics),
         "## What was found in sessions",
+        QUOTED,
         *_findings(page.session_findings),
-        *_section("Where calls failed", page.sessions),
+        *_section("Where calls failed", page.sessions, QUOTED),
         *_section("The policy", page.policy),
         *_section("What it ran with, and what it cost", page.provenance),
         _bullets(f"{plain(name)}: {plain(value)}" for name, value in page.facts),
@@ -108,8 +109,8 @@ def _bullets(lines: Iterable[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _section(title: str, tables: Sequence[Table]) -> list[str]:
-    return [f"## {title}", *(part for table in tables for part in _table(table))]
+def _section(title: str, tables: Sequence[Table], note: str = "") -> list[str]:
+    return [f"## {title}", note, *(part for table in tables for part in _table(table))]
 
 
 def _table(table: Table) -> list[str]:

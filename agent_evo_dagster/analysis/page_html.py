@@ -10,12 +10,13 @@ from markupsafe import Markup
 from agent_evo_dagster.analysis.display import visible
 from agent_evo_dagster.analysis.views.life import STANDINGS
 from agent_evo_dagster.analysis.views.page import AllRounds, Page
-from agent_evo_dagster.analysis.views.terms import TERMS
+from agent_evo_dagster.analysis.views.terms import QUOTED, TERMS
 
 
 def render_html(page: Page) -> str:
     """The whole report. Every text is escaped, and hidden characters are shown as their code points."""
-    return _environment().get_template("report.html.j2").render(page=page, terms=TERMS, standings=STANDINGS)
+    template = _environment().get_template("report.html.j2")
+    return template.render(page=page, terms=TERMS, standings=STANDINGS, quoted=QUOTED)
 
 
 def render_all_rounds_html(page: AllRounds) -> str:

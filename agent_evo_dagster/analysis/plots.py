@@ -3,13 +3,16 @@
 import io
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from statistics import fmean
+from statistics import fmean, median
 from typing import Any
 
 import polars as pl
 
+from agent_evo_dagster.analysis.diagnoses.rise import ends_words, slope_words
 from agent_evo_dagster.analysis.frames import select
+from agent_evo_dagster.analysis.series import Series
 from agent_evo_dagster.analysis.text import fixed
+from agent_evo_dagster.analysis.thresholds import load_thresholds
 from agent_evo_dagster.analysis.views.page import Plot
 from agent_evo_dagster.extras import require
 
@@ -47,25 +50,53 @@ def reward_by_step(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> Plot:
     if not points:
         return drawing("reward_by_step", title, "No reward was logged.", "no reward was logged", _no_data)
     (first, start, _), (last, end, _) = points[0], points[-1]
-    alt = f"Mean training reward by step: {fixed(start)} at step {first}, {fixed(end)} at step {last}."
-    bars = sparkline([mean for _, mean, _ in points])
-    line = f"{bars}  {fixed(start)} → {fixed(end)} over {len(points)} steps"
-    return drawing("reward_by_step", title, alt, line, partial(_draw_reward, points))
+    bars, trend = sparkline([mean for _, mean, _ in points]), _trend(points)
+    told = f"{fixed(start)} at step {first}, {fixed(end)} at step {last}"
+    course = "" if trend is None else f"; {ends_words(trend)}; slope {slope_words(trend)}"
+    alt = f"Mean training reward by step: {told}{course}."
+    return drawing(
+        "reward_by_step", title, alt, f"{bars}  {told}{course}", partial(_draw_reward, points, trend)
+    )
 
 
-def _draw_reward(points: Sequence[tuple[int, float, float]], axes: Any) -> None:
+def _trend(points: Sequence[tuple[int, float, float]]) -> Series | None:
+    """The steps that findings judge; None where they are too few for a trend."""
+    window = load_thresholds().window
+    steps, means, _ = zip(*points, strict=True)
+    return (
+        Series("reward", steps, means).last_steps(window.maximum_steps)
+        if len(steps) >= window.minimum_steps
+        else None
+    )
+
+
+def _draw_reward(points: Sequence[tuple[int, float, float]], trend: Series | None, axes: Any) -> None:
     steps, means, halves = zip(*points, strict=True)
     if any(halves):
         low = [mean - half for mean, half in zip(means, halves, strict=True)]
         high = [mean + half for mean, half in zip(means, halves, strict=True)]
         axes.fill_between(steps, low, high, color=_BLUE, alpha=0.16, linewidth=0, label="95 % interval")
     axes.plot(steps, means, color=_BLUE, marker="o", markersize=4, linewidth=1.8, label="mean reward")
+    if trend is not None:
+        _draw_trend(trend, axes)
     axes.set_xlabel("training step")
     axes.set_ylabel("reward")
     axes.xaxis.get_major_locator().set_params(integer=True)
     if min(means) >= 0 and max(means) <= 1:
         axes.set_ylim(0, 1.02)  # the room above is part of the picture
     _legend(axes)
+
+
+def _draw_trend(trend: Series, axes: Any) -> None:
+    """The slope, through the middle of the points, and the means that texts tell as the ends."""
+    slope, steps = trend.trend.slope, trend.steps
+    at = median(value - slope * step for step, value in zip(steps, trend.values, strict=True))
+    line = [at + slope * step for step in (steps[0], steps[-1])]
+    axes.plot((steps[0], steps[-1]), line, color=_ORANGE, linestyle="--", linewidth=1.4, label="slope")
+    label = "mean of first and last quarter"
+    for quarter, mean in ((steps[: trend.quarter], trend.start), (steps[-trend.quarter :], trend.end)):
+        axes.plot((quarter[0], quarter[-1]), (mean, mean), color=_GREY, linewidth=3.2, label=label)
+        label = ""  # named once
 
 
 def _no_data(axes: Any) -> None:
@@ -80,9 +111,11 @@ def _reward_points(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> list[tuple[
         frame = select(rollouts, ("step", "group", "reward"), what="rollouts").filter(
             pl.col("reward").is_finite()
         )
-        groups = frame.group_by("step", "group").agg(pl.col("reward").mean())
+        groups = frame.group_by("step", "group", maintain_order=True).agg(pl.col("reward").mean())
         spread = (pl.col("reward").std() / pl.len().sqrt() * _Z95).fill_null(0.0)
-        by_step = groups.group_by("step").agg(pl.col("reward").mean().alias("mean"), spread.alias("half"))
+        by_step = groups.group_by("step", maintain_order=True).agg(
+            pl.col("reward").mean().alias("mean"), spread.alias("half")
+        )
         halves = {step: (mean, half) for step, mean, half in by_step.iter_rows()}
     if metrics.is_empty():
         return [(step, *halves[step]) for step in sorted(halves)]

@@ -48,12 +48,17 @@ class Series:
     @property
     def start(self) -> float:
         """The mean of its first quarter, three points at least."""
-        return fmean(self.values[: max(3, len(self.values) // 4)])
+        return fmean(self.values[: self.quarter])
 
     @property
     def end(self) -> float:
         """The mean of its last quarter, three points at least."""
-        return fmean(self.values[-max(3, len(self.values) // 4) :])
+        return fmean(self.values[-self.quarter :])
+
+    @property
+    def quarter(self) -> int:
+        """How many points `start` and `end` are means of."""
+        return max(3, len(self.values) // 4)
 
     @property
     def trend(self) -> Trend:
@@ -160,10 +165,12 @@ def _series_of_rollouts(rollouts: pl.DataFrame) -> dict[str, Series]:
     if rollouts.is_empty():
         return {}
     frame = select(rollouts, _ROLLOUT_COLUMNS, what="rollouts").filter(pl.col("reward").is_finite())
-    groups = frame.group_by("step", "group").agg(
+    # In order: a sum of the same numbers in another order may differ in its last digits.
+    groups = frame.group_by("step", "group", maintain_order=True).agg(
         pl.col("reward").mean(), same=pl.col("reward").n_unique() == 1
     )
-    by_step = groups.group_by("step").agg(pl.col("reward").mean(), pl.col("same").mean()).sort("step").rows()
+    means = groups.group_by("step", maintain_order=True).agg(pl.col("reward").mean(), pl.col("same").mean())
+    by_step = means.sort("step").rows()
     return {
         "reward": _series("rollouts.reward", {step: reward for step, reward, _ in by_step}),
         "zero_variance": _series("rollouts.equal_groups", {step: same for step, _, same in by_step}),

@@ -22,10 +22,24 @@ class Rise:
 
     def words(self) -> str:
         """The rise, for people."""
-        interval = f"[{signed(self.low)}, {signed(self.high)}]"
-        span = f"{fixed(self.reward.start)} to {fixed(self.reward.end)} over {len(self.reward.steps)} steps"
-        moved = f"reward moves by {signed(self.rise)} per {_RATE} steps {interval}"
-        return f"{moved} ({span}), headroom {fixed(self.headroom)}"
+        moved = f"reward moves by {slope_words(self.reward)} ({ends_words(self.reward)})"
+        return f"{moved}, headroom {fixed(self.headroom)}"
+
+
+def slope_words(series: Series) -> str:
+    """Its slope over 10 steps with the interval."""
+    slope, low, high = series.trend.over(_RATE)
+    return f"{signed(slope)} per {_RATE} steps [{signed(low)}, {signed(high)}]"
+
+
+def ends_words(series: Series) -> str:
+    """What it begins and ends with, and the steps that these are the means of."""
+    steps, count = series.steps, series.quarter
+    first, last = steps[:count], steps[-count:]
+    return (
+        f"mean {fixed(series.start)} at steps {first[0]}-{first[-1]}, "
+        f"{fixed(series.end)} at steps {last[0]}-{last[-1]}"
+    )
 
 
 def rise_of(run: Run) -> Rise | None:

@@ -1,4 +1,10 @@
-"""The words of the report that a reader may not know, each in one sentence. No figures."""
+"""The words of the report that a reader may not know, and whose words its quotations are. No figures."""
+
+QUOTED = (
+    "What is quoted here was recorded in sessions: rounds, files and commands that it names are those of the "
+    "session's own project, not of this report."
+)
+QUOTED_HERE = "quoted; rounds and files that it names are the session's own"
 
 TERMS: tuple[tuple[str, str], ...] = (
     (
@@ -52,6 +58,12 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     ("interval", "Where the true value lies with 95 % confidence, resampled over tasks."),
     ("no task worse beyond noise", "No single task got significantly worse, all tasks tested together."),
-    ("headroom", "How far the reward is from its maximum at the end of the training."),
+    (
+        "slope, first and last quarter",
+        "The slope is the median of those between all pairs of steps (Theil-Sen), told for 10 steps. Single "
+        "steps are noisy: so the means of the first and of the last quarter of the steps are told, three "
+        "steps at least. The plot draws all of it, and like the findings over the last 100 steps at most.",
+    ),
+    ("headroom", "How far the mean reward of the last quarter of the steps is from its maximum."),
     ("findings without a patch", "Only findings that point to a setting become patches, one a round."),
 )

@@ -18,6 +18,7 @@ from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.signatures import parse_json
 from agent_evo_dagster.analysis.text import duration, excerpt, number, plural
 from agent_evo_dagster.analysis.views.page import Excerpt, FindingView, Reference, StepView
+from agent_evo_dagster.analysis.views.terms import QUOTED_HERE
 from agent_evo_dagster.trajectories.types import StepKind
 
 PLACES_OF_ONE = 3  # steps of one finding that are linked
@@ -141,7 +142,7 @@ def _excerpt(
     return Excerpt(
         excerpt(first["session_id"], 9).rstrip("…"),
         f"Session {excerpt(first['session_id'], 60)}, {_agent(first)}, from step {first['index']}",
-        f"{plural(count, 'step')} of evidence",
+        f"{plural(count, 'step')} of evidence; {QUOTED_HERE}",
         steps,
     )
 

@@ -37,9 +37,15 @@ def training_by_round(trend: pl.DataFrame) -> Table:
         by_round.setdefault(str(row["run"]), {})[str(row["metric"])] = row
     last = list(by_round.items())[-_MOST:]
     left = f" (the last {_MOST} of {len(by_round)})" if len(by_round) > _MOST else ""
-    columns = ("Round", "Steps", "Reward", "Per 10 steps [interval]", *_SHOWN.values())
+    columns = (
+        "Round",
+        "Steps",
+        "Reward, first → last quarter",
+        "Slope per 10 steps [interval]",
+        *_SHOWN.values(),
+    )
     return Table(
-        f"Training by round, metrics at its end{left}",
+        f"Training by round, all its steps; other metrics in its last quarter{left}",
         columns,
         tuple(_row(key, metrics) for key, metrics in last),
         frozenset(range(1, len(columns))),

@@ -59,9 +59,9 @@ def test_rounds_stand_side_by_side_with_the_rewards_move_and_what_was_not_logged
     table = training_by_round(pl.concat(rounds))
     first, second = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
     assert (first["Round"], second["Round"]) == ("round-0009", "round-0010")
-    assert first["Per 10 steps [interval]"].startswith("+1.00 [")
+    assert first["Slope per 10 steps [interval]"].startswith("+1.00 [")
     assert first["KL"].endswith("(1 not finite)")
-    assert (second["Per 10 steps [interval]"], second["KL"]) == ("n/a", "not logged")
+    assert (second["Slope per 10 steps [interval]"], second["KL"]) == ("n/a", "not logged")
 
 
 def test_only_the_last_rounds_are_shown_and_the_rest_is_counted():

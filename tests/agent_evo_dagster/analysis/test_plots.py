@@ -1,7 +1,10 @@
 import polars as pl
 import pytest
 
+from agent_evo_dagster.analysis import plots
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step, sparkline
+from agent_evo_dagster.analysis.series import Series
+from agent_evo_dagster.analysis.training import find_in_training
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.policy import trend_rows, whole_trend
 from tests.agent_evo_dagster.analysis.builders import evaluation_frame, metric_frame, rollout_frame
@@ -9,11 +12,40 @@ from tests.agent_evo_dagster.analysis.builders import evaluation_frame, metric_f
 EMPTY = pl.DataFrame()
 
 
+class Lines:
+    """Axes that keep the heights of the lines that are drawn."""
+
+    def __init__(self) -> None:
+        self.drawn: list[tuple[float, ...]] = []
+
+    def plot(self, _steps, heights, **_look) -> None:
+        self.drawn.append(tuple(heights))
+
+
 def test_a_plot_says_in_words_what_it_shows():
     plot = reward_by_step(metric_frame({"reward": [0.1, None, 0.5]}), EMPTY)
     assert plot.alt == "Mean training reward by step: 0.10 at step 1, 0.50 at step 3."
-    assert plot.line == "▁█  0.10 → 0.50 over 2 steps"
+    assert plot.line == "▁█  0.10 at step 1, 0.50 at step 3"
     assert b"<svg" in plot.svg
+
+
+def test_the_plot_tells_and_draws_the_trend_that_the_findings_tell():
+    metrics = metric_frame({"reward": [0.2, 0.2, 0.26, 0.23, 0.25, 0.3], "grad_norm": [0.8] * 6})
+    plot = reward_by_step(metrics, EMPTY)
+    told = find_in_training(metrics, EMPTY, EMPTY, {"learning_rate": 2e-5})["summary"][0]
+    slope = told.removeprefix("reward moves by ").split(" (")[0]
+    assert slope.startswith("+0.17 per 10 steps [") and f"slope {slope}" in plot.alt
+    ends = "mean 0.22 at steps 1-3, 0.26 at steps 4-6"
+    assert ends in told and ends in plot.alt and ends in plot.line
+    lines = Lines()
+    plots._draw_trend(Series("reward", (1, 2, 3, 4), (0.0, 0.1, 0.2, 0.3)), lines)
+    drawn = [list(map(float, line)) for line in lines.drawn]
+    assert drawn[0] == pytest.approx([0.0, 0.3]) and drawn[1] == pytest.approx([0.1, 0.1])
+
+
+def test_of_a_long_training_the_plot_draws_the_trend_of_the_steps_that_findings_judge():
+    metrics = metric_frame({"reward": [0.9] * 100 + [0.1] * 100})
+    assert "mean 0.10 at steps 101-125, 0.10 at steps 176-200" in reward_by_step(metrics, EMPTY).alt
 
 
 def test_without_a_reward_metric_the_rollouts_are_drawn():

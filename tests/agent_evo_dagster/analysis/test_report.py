@@ -11,6 +11,7 @@ from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.report import ReportInputs, build_page, render_report
 from agent_evo_dagster.analysis.views.page import FindingList
+from agent_evo_dagster.analysis.views.terms import QUOTED, QUOTED_HERE
 from agent_evo_dagster.errors import AnalysisError, MissingExtraError
 from tests.agent_evo_dagster.analysis.builders import evaluation_frame, life_frame, patch_frames
 from tests.agent_evo_dagster.analysis.pages import Outline
@@ -243,3 +244,11 @@ def test_the_words_of_the_report_are_explained_in_both_forms(inputs: ReportInput
     assert "## Words" in report.markdown
     assert '<h2 id="words">Words</h2>' in report.html
     assert "Sampled accuracy is the one that a round is measured by" in report.html
+
+
+def test_what_sessions_say_is_told_to_be_of_their_own_project(inputs: ReportInputs, report) -> None:
+    for text in (report.markdown, Outline(report.html).text):
+        assert text.index("Where calls failed", text.index("What was found")) < text.rindex(QUOTED)
+    excerpts = [one for one in build_page(inputs).excerpts if one.title.startswith("Session")]
+    assert excerpts and all(QUOTED_HERE in one.note for one in excerpts)
+    assert Outline(report.html).text.count(QUOTED) == 3 and report.markdown.count(QUOTED) == 2

@@ -3,7 +3,7 @@ import random
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agent_evo_dagster.analysis.thresholds import load_thresholds
@@ -250,6 +250,7 @@ run_settings = st.dictionaries(
 
 
 @settings(max_examples=150, deadline=None)
+@example(rows=[], groups=[[-4.7e16], [-3.6e-252, -4.3e16, 2.2e16], [4.7e16]], values={"learning_rate": 79})
 @given(metric_rows, rewards, run_settings)
 def test_no_log_breaks_a_diagnosis(rows, groups, values):
     metrics = pl.DataFrame(rows, schema=METRIC_SCHEMA)
