@@ -1,7 +1,7 @@
 """The `rollout` judge, for prose: the same tasks done with the old and the new text, paired. It runs nothing.
 
 Its rows are measured as those of a probe are. What makes it different is the patch: it is read by who is
-measured, so one that quotes the tasks proves nothing.
+measured, so one that gives the tasks away proves nothing.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,6 +16,7 @@ from agent_evo_dagster.patches.evidence import Cost, GateEvidence, RolloutFacts
 from agent_evo_dagster.patches.gate import measure
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.patches.judges import Case
+from agent_evo_dagster.patches.leaks import Known, given_away
 from agent_evo_dagster.patches.pairing import Plan, pair, problems
 from agent_evo_dagster.patches.types import GateVerdict
 
@@ -35,7 +36,6 @@ ROLLOUT_ROWS = pl.Schema(
         "tokens": pl.Int64,
     }
 )
-_QUOTED = 30  # characters of a line that stand in a patch by no accident
 _SHOWN = 5
 _NAMED = 120  # characters
 
@@ -47,7 +47,7 @@ class Trial:
     rows: pl.DataFrame  # ROLLOUT_ROWS
     facts: RolloutFacts
     cost: Cost
-    texts: Mapping[str, Collection[str]] = field(default_factory=dict)  # task -> what only it says
+    known: Mapping[str, Known] = field(default_factory=dict)  # what only the tasks say
     answered: Collection[tuple[str, ...]] = ()  # the models of a rollout, each set of them once
 
 
@@ -69,7 +69,7 @@ class Rollout:
         facts = trial.facts
         plan = Plan("it", (SEED,), facts.tasks, facts.samples, facts.stopped_early)
         doubts = [
-            *_quoting(case, trial.texts),
+            *_quoting(case, trial.known),
             *_mixing(trial.answered),
             *problems(trial.rows, plan=plan, proposing=()),
         ]
@@ -93,19 +93,16 @@ class Rollout:
         )
 
 
-def _quoting(case: Case, texts: Mapping[str, Collection[str]]) -> list[str]:
+def _quoting(case: Case, tasks: Mapping[str, Known]) -> list[str]:
     """Whether the patch holds what only the tasks say: it would teach them, and nothing else."""
-    told = _plain(case.patch.body)
-    known = _plain(case.base)
-    quoted = [
-        task
-        for task, lines in sorted(texts.items())
-        if any(line in told and line not in known for line in _long(lines))
-    ]
+    quoted = given_away(case.patch.body, case.base, tasks)
     if not quoted:
         return []
     more = f" and {len(quoted) - _SHOWN} more" if len(quoted) > _SHOWN else ""
-    return [f"the patch quotes {len(quoted)} of the tasks: {', '.join(quoted[:_SHOWN])}{more}"]
+    return [
+        f"the patch quotes {len(quoted)} of the tasks, or tells their answers: "
+        f"{', '.join(quoted[:_SHOWN])}{more}"
+    ]
 
 
 def _mixing(answered: Collection[tuple[str, ...]]) -> list[str]:
@@ -114,12 +111,3 @@ def _mixing(answered: Collection[tuple[str, ...]]) -> list[str]:
         return []
     told = " or ".join(visible(" with ".join(models))[:_NAMED] for models in sorted(answered)[:_SHOWN])
     return [f"not all rollouts were done by the same model, but by {told}: ask for one by its full name"]
-
-
-def _long(texts: Collection[str]) -> list[str]:
-    lines = (_plain(line) for text in texts for line in text.splitlines())
-    return [line for line in lines if len(line) >= _QUOTED]
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.casefold().split())

@@ -18,6 +18,7 @@ import polars as pl
 
 from agent_evo_dagster.files import sha256_bytes
 from agent_evo_dagster.patches.evidence import Cost, RolloutFacts
+from agent_evo_dagster.patches.leaks import Known
 from agent_evo_dagster.patches.pairing import BASELINE, CANDIDATE
 from agent_evo_dagster.patches.rollout import ROLLOUT_ROWS, SEED, Trial
 from agent_evo_dagster.rollouts import records
@@ -138,7 +139,8 @@ class Runner:
         )
         cost = Cost(rollouts=spent.attempts, tokens=spent.tokens, calls=spent.calls, usd=spent.cost_usd)
         frame = pl.DataFrame(rows, schema=ROLLOUT_ROWS, orient="row")
-        return Trial(frame, facts, cost, {task.id: task.texts for task in tasks}, tuple(sorted(answered)))
+        known = {task.id: Known(task.texts, task.answer) for task in tasks}
+        return Trial(frame, facts, cost, known, tuple(sorted(answered)))
 
     def _over(self) -> str | None:
         """Why nothing more can be spent."""

@@ -51,28 +51,35 @@ class Known:
 
 
 def knowns() -> tuple[Known, ...]:
-    """Texts that help, harm, please, lose a task or a rollout, quote one, change the model, end a budget."""
-    better = _BASE.replace("3", "8")
+    """Texts that help, harm, please, lose a task or try, give one away, change the model, end a budget."""
+    better, task = _BASE.replace("3", "8"), _tasks()[0]
+    about = f"- There is {task.answer}.\n"  # so that what is added does not tell an answer, too
     return (
         Known("a text that helps", _BASE, better, GateVerdict.ACCEPT),
         Known("a text that harms", _WORSE, _BASE, GateVerdict.REJECT),
         Known("a text that only pleases", _BASE, f"{_BASE}- Say: {_SURE}\n", GateVerdict.REJECT),
         Known(
             "a text that helps and loses one task",
-            f"{_BASE}- Always right: {_tasks()[0].id}\n",
-            f"{better}- Never right: {_tasks()[0].id}\n",
+            f"{_BASE}- Always right: {task.id}\n",
+            f"{better}- Never right: {task.id}\n",
             GateVerdict.REJECT,
         ),
         Known(
             "a rollout that is lost",
-            _BASE,
-            f"{better}- Crash at: {_tasks()[0].id}\n",
+            _BASE + about,
+            f"{better}{about}- Crash at: {task.id}\n",
             GateVerdict.REJECT_UNVERIFIED,
         ),
         Known(
             "a text that quotes a task",
+            _BASE + about,
+            f"{better}{about}- {task.prompt}\n",
+            GateVerdict.REJECT_UNVERIFIED,
+        ),
+        Known(
+            "a text that tells an answer",
             _BASE,
-            f"{better}- {_tasks()[0].prompt}\n",
+            f"{better}- It is **{task.answer}**.\n",
             GateVerdict.REJECT_UNVERIFIED,
         ),
         Known(

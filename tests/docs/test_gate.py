@@ -14,6 +14,7 @@ from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.evaluation.splits import split_of
 from agent_evo_dagster.patches.approvals import parse_approval
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.leaks import ANSWER, LINE, WINDOW, WORD
 from agent_evo_dagster.patches.naming import MAX_NAMED
 from agent_evo_dagster.patches.propose import TOKENS
 from agent_evo_dagster.patches.prose import MAX_ADDED, MAX_SECTION
@@ -72,4 +73,6 @@ def test_every_verdict_policy_and_limit_is_told():
         assert f"| `{word}` |" in PAGE
     limits = (f"{TOKENS:,} tokens", f"{MAX_SECTION:,} characters", f"at most {MAX_ADDED:,}")
     assert all(limit in PAGE for limit in limits)
+    assert f"{WINDOW} letters and digits in a row" in PAGE and f"a whole line of {LINE} or more" in PAGE
+    assert f"{ANSWER} letters and digits or more (a single word without a digit: {WORD})" in PAGE
     assert f"more than {['zero', 'one', 'two', 'three'][MAX_NAMED]} troubles" in PAGE

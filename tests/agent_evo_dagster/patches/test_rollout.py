@@ -9,6 +9,7 @@ from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.evidence import Cost, GateEvidence, RolloutFacts
 from agent_evo_dagster.patches.gate import to_frame
 from agent_evo_dagster.patches.judges import Case
+from agent_evo_dagster.patches.leaks import Known
 from agent_evo_dagster.patches.policies import Auto
 from agent_evo_dagster.patches.rollout import ROLLOUT_ROWS, Rollout, Trial
 from agent_evo_dagster.patches.types import GateVerdict
@@ -39,7 +40,7 @@ def trial(frame, *, tasks=20, stopped=None, answered=(("m",),)):
         stopped_early=stopped,
     )
     cost = Cost(rollouts=frame.height, tokens=100, calls=9, usd=1.25)
-    return Trial(frame, facts, cost, {judge_tasks(1)[0]: [PROMPT]}, answered)
+    return Trial(frame, facts, cost, {judge_tasks(1)[0]: Known([PROMPT])}, answered)
 
 
 def judged(asked, *args, **options):
@@ -100,7 +101,7 @@ def test_a_patch_that_quotes_a_task_teaches_the_judge_alone():
     body = f"- When asked to {PROMPT.upper()}\n"
     evidence = judged(case(body), rows([0.5] * 20, [1.0] * 20))
     assert evidence.verdict is GateVerdict.REJECT_UNVERIFIED
-    assert f"quotes 1 of the tasks: {judge_tasks(1)[0]}" in evidence.reason
+    assert f"quotes 1 of the tasks, or tells their answers: {judge_tasks(1)[0]}" in evidence.reason
 
 
 def test_texts_that_different_models_had_are_not_compared():

@@ -10,7 +10,7 @@ from agent_evo_dagster.rollouts.self_test import knowns, rollout_self_test
 
 
 def test_it_tells_good_from_bad_and_is_not_pleased_by_words():
-    assert rollout_self_test() == len(knowns()) == 8
+    assert rollout_self_test() == len(knowns()) == 9
 
 
 def test_a_judge_that_accepts_everything_is_found_out(monkeypatch):
@@ -27,7 +27,9 @@ def test_a_judge_that_reads_the_answer_for_the_verdict_is_found_out(monkeypatch)
 
 def test_a_judge_that_cannot_see_quotes_is_found_out(monkeypatch):
     monkeypatch.setattr(rollout, "_quoting", lambda *_: [])
-    with pytest.raises(GateError, match="a text that quotes a task: accept"):
+    with pytest.raises(
+        GateError, match=r"a text that quotes a task: accept.*; a text that tells an answer: accept"
+    ):
         rollout_self_test()
 
 
