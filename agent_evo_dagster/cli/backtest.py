@@ -19,6 +19,7 @@ from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.slices import available_slices
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.segments.build import build_segments
 from agent_evo_dagster.settings import read_settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -55,7 +56,7 @@ def backtest_(
     if to_json:
         typer.echo(json.dumps(asdict(result), allow_nan=False))
     else:
-        show(result, Console())
+        show(result, screen())
 
 
 def read_recordings(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:

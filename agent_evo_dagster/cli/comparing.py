@@ -14,6 +14,7 @@ from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.thresholds import load_thresholds
 from agent_evo_dagster.cli.diagnose import print_comparison
 from agent_evo_dagster.cli.project import current_settings
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.store import RoundStore
@@ -40,7 +41,7 @@ def compare(
         }
         typer.echo(json.dumps(told, ensure_ascii=False, allow_nan=False))
         return
-    print_comparison(runs, Console())
+    print_comparison(runs, screen())
     for run in runs:
         if (state := state_of(settings, run.name)).state not in {"complete", "waiting"}:
             line = f"{run.name} did not come to its end: {excerpt(state.told, _MOST_OF_A_FAILURE)}"

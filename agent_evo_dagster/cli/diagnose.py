@@ -20,6 +20,7 @@ from agent_evo_dagster.analysis.series import Ending, read_run
 from agent_evo_dagster.analysis.text import number, signed
 from agent_evo_dagster.analysis.thresholds import Thresholds, load_thresholds
 from agent_evo_dagster.analysis.training import find_in_training
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import AnalysisError
 from agent_evo_dagster.strict_yaml import read_mapping
 
@@ -53,7 +54,7 @@ def diagnose(
     if to_json:
         typer.echo(json.dumps(_as_json(done), ensure_ascii=False, allow_nan=False))
         return
-    console = Console()
+    console = screen()
     for one in done:
         _show(one, console)
     if len(done) > 1:

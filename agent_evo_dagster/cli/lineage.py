@@ -4,12 +4,12 @@ import json
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from agent_evo_dagster.cli.package_views import tell_frozen
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.rounds.archive import archive_rounds, parse_rounds, read_about, verify_archive
 from agent_evo_dagster.skills.packages.ids import Kind, PackageId
 from agent_evo_dagster.skills.packages.registry import read_registry
@@ -52,7 +52,7 @@ def show(name: _Name, bank: Bank = None, as_json: Json = False) -> None:
         accuracy = f"{_shown(item.accuracy_before)} -> {_shown(item.accuracy_after)}"
         told = ", ".join(f"{patch}: {verdict}" for patch, verdict in item.decisions.items())
         table.add_row(key, str(item.events), accuracy, told or "no patch")
-    Console().print(table)
+    screen().print(table)
 
 
 @app.command()

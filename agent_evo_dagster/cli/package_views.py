@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.packages.check import Checked, check_packages, smoke_test
@@ -38,7 +39,7 @@ def list_packages(bank: SkillBank, *, as_json: bool = False) -> int:
     for name, entry in registry.packages.items():
         mark = Text("current", style="green") if name in current else ""
         table.add_row(name, entry.parent or "", entry.sha256[:12], mark)
-    Console().print(table)
+    screen().print(table)
     return 0
 
 
@@ -49,7 +50,7 @@ def show_history(registry: Registry) -> None:
     for switch in registry.history:
         told = (switch.slot, switch.action, switch.before or "nothing", switch.after or "nothing")
         table.add_row(f"{switch.at:%Y-%m-%d %H:%M}", *told, _plain(switch.by), _plain(switch.reason))
-    Console().print(table)
+    screen().print(table)
 
 
 def show_review(package: PackageId, review: Review, *, as_json: bool = False) -> int:

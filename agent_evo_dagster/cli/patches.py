@@ -9,7 +9,7 @@ from rich.console import Console
 
 from agent_evo_dagster.cli.patch_views import print_patch, print_patches
 from agent_evo_dagster.cli.project import current_settings
-from agent_evo_dagster.cli.telling import plain
+from agent_evo_dagster.cli.telling import plain, screen
 from agent_evo_dagster.patches.approvals import DecisionRequest
 from agent_evo_dagster.patches.conflicts import conflicts
 from agent_evo_dagster.patches.decisions import command, ledger_of
@@ -45,7 +45,7 @@ def list_patches() -> None:
     if not found:
         typer.echo("No round has proposed a patch yet. Run one: agent-evo rounds run")
         return
-    print_patches(Console(), found)
+    print_patches(screen(), found)
     for conflict in conflicts(found):
         Console(soft_wrap=True).print(plain(f"conflict: {conflict.line()}"))
     _tell_torn(ledger)
@@ -54,7 +54,7 @@ def list_patches() -> None:
 @app.command()
 def show(patch_id: _Id) -> None:
     """Show one patch: its diff, the evidence, the decision, and how to decide."""
-    print_patch(Console(), _find(patch_id), _ledger())
+    print_patch(Console(soft_wrap=True), _find(patch_id), _ledger())
 
 
 @app.command()
@@ -136,7 +136,7 @@ def _decide(
 def _tell_made(review: Review) -> None:
     """Show what was made, and what comes next."""
     typer.echo(f"{review.patch.id} is made of {' and '.join(review.patch.supersedes)}. It is not judged yet.")
-    print_patch(Console(), review, _ledger())
+    print_patch(Console(soft_wrap=True), review, _ledger())
     if not review.taken_up:
         typer.echo("\nThe next round judges it: agent-evo rounds run")
 

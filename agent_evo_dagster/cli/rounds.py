@@ -13,6 +13,7 @@ from agent_evo_dagster.cli.operating import OperatorOption, Spending, chosen_ope
 from agent_evo_dagster.cli.overview import print_failure, print_round
 from agent_evo_dagster.cli.project import launch, project_root, settings_of
 from agent_evo_dagster.cli.tables import show_rows
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import RoundError, SettingsError
 from agent_evo_dagster.operators.protocol import Operator
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
@@ -62,7 +63,7 @@ def open_(  # noqa: PLR0917 (options of a command are given by name)
     ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
     manifest = _open(settings, ask, chosen_operator(operator, budget or (), settings))
     code = launch(root, settings, manifest.key)
-    Console().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
+    screen().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
     raise typer.Exit(code)
 
 
@@ -110,10 +111,10 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array."
         print(json.dumps([_as_json(*both) for both in states]))
         return
     if not states:
-        Console().print("No round is open yet. Open one: agent-evo rounds open")
+        screen().print("No round is open yet. Open one: agent-evo rounds open")
         return
     names = ("round", "opened", "sessions", "starts from", "seed", "status")
-    show_rows(Console(), names, [_row(one, state.word) for one, state in states])
+    show_rows(screen(), names, [_row(one, state.word) for one, state in states])
     for one, state in states:
         if state.reason:
             print_failure(Console(soft_wrap=True), one.key, state)
@@ -176,7 +177,7 @@ def _open(settings: Settings, ask: RoundRequest, operator: Operator) -> RoundMan
     run = operated(operator, settings, template, ask)
     manifest = open_round(settings, template, replace(ask, operated=run))
     if not manifest.slices:
-        Console().print(
+        screen().print(
             f"{manifest.key}: no finished session is new; this round learns from its training alone."
         )
     if manifest.passed_over:

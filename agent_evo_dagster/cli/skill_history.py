@@ -10,6 +10,7 @@ from rich.text import Text
 
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened, print_difference
 from agent_evo_dagster.cli.tables import show_rows
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import AgentEvoError, SkillBankError
 from agent_evo_dagster.patches.types import Action
 from agent_evo_dagster.skills.bank import SkillBank
@@ -92,7 +93,7 @@ def list_versions(skill: str, bank: Bank = None, as_json: Json = False) -> None:
         recipe = version.recipe
         hashes = version.sha256[:12], str(len(recipe.applied)), recipe.base[:12]
         shown.append([str(version.number), *hashes, mark])
-    show_rows(Console(), ("version", "hash", "patches", "base", ""), shown)
+    show_rows(screen(), ("version", "hash", "patches", "base", ""), shown)
 
 
 def rollback(

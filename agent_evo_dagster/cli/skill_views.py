@@ -14,6 +14,7 @@ from rich.text import Text
 
 from agent_evo_dagster.cli.skill_options import difference, print_difference
 from agent_evo_dagster.cli.tables import show_rows
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.skills.bank import SkillBank
@@ -121,7 +122,7 @@ def show_states(bank: SkillBank, *, profile: str | None = None, as_json: bool = 
         state = Text(word, style=_COLOURS[item.state])
         rows.append([item.group, item.name, state, str(item.patches), *size, Text(item.output)])
     names = ("group", "skill", "state", "patches", "tokens", "lines", "output")
-    show_rows(Console(), names, rows, folded=("output",))
+    show_rows(screen(), names, rows, folded=("output",))
     _print_lines("problem", [item.problem for item in found if item.problem], "red")
     _print_lines(
         "warning", [f"{item.name}: {warning}" for item in found for warning in _warnings(item)], "yellow"

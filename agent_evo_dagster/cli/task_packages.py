@@ -15,6 +15,7 @@ from agent_evo_dagster.cli.package_views import tell_frozen
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
 from agent_evo_dagster.cli.tables import show_rows
+from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.rounds.finished import finished_round
 from agent_evo_dagster.rounds.packaging import freeze_round
@@ -49,14 +50,14 @@ def list_(bank: Bank = None, as_json: Json = False) -> None:
         typer.echo(json.dumps(names))
         return
     if not names:
-        Console().print("No round is frozen yet. Run one: agent-evo rounds run")
+        screen().print("No round is frozen yet. Run one: agent-evo rounds run")
         return
     rows = []
     for name in names:
         about = TaskPackage(parse_id(name).path(held)).about
         seed, checkpoint = str(about.training_seed), str(about.checkpoint_sha256)[:12]
         rows.append([name, about.round, seed, about.bank_hash[:12], checkpoint])
-    show_rows(Console(), ("package", "round", "seed", "skills", "checkpoint"), rows)
+    show_rows(screen(), ("package", "round", "seed", "skills", "checkpoint"), rows)
 
 
 @app.command()
@@ -94,7 +95,7 @@ def verify(package: _Package, bank: Bank = None, as_json: Json = False) -> None:
     table = Table("checked", Column("result", overflow="fold"))
     for item in found:
         table.add_row(item.what, Text(item.problem or "as it was", style="red" if item.problem else "green"))
-    Console().print(table)
+    screen().print(table)
     raise typer.Exit(int(bad))
 
 

@@ -1,14 +1,18 @@
 """What people are told on a terminal: errors of the library, and text of strangers that drives nothing."""
 
+import os
 import sys
 import unicodedata
 from collections.abc import Callable
+from typing import Final
 
 from rich.console import Console
 from rich.text import Text
 
 from agent_evo_dagster.errors import AgentEvoError
 from agent_evo_dagster.patches.hidden import visible
+
+_UNBROKEN: Final = 100_000  # characters of a line that is written to a file
 
 
 def told_to_people(name: str, app: Callable[[], object]) -> None:
@@ -24,6 +28,14 @@ def told_to_people(name: str, app: Callable[[], object]) -> None:
     told = visible(f"{name}: {message}")  # names and values of files stand in it: none drives a terminal
     Console(stderr=True, soft_wrap=True).print(told, markup=False, highlight=False)
     sys.exit(1)
+
+
+def screen() -> Console:
+    """Standard output as wide as its terminal; where it is a file or a pipe, whose lines others read, no
+    line of it is broken unless COLUMNS says where.
+    """
+    console = Console()
+    return console if console.is_terminal or os.environ.get("COLUMNS") else Console(width=_UNBROKEN)
 
 
 def plain(text: str) -> Text:

@@ -1,18 +1,24 @@
 """`agent-evo patches`: looking at proposals and deciding on them."""
 
+import io
 import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
+from agent_evo_dagster.cli.patch_views import MEANINGS, print_patch
 from agent_evo_dagster.cli.patches import app
 from agent_evo_dagster.errors import DecisionError, MergeConflictError, SkillBankError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
+from agent_evo_dagster.patches.review import reviews
+from agent_evo_dagster.patches.types import PatchStatus
 from agent_evo_dagster.skills.bank import SkillBank, create_bank
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.patches.material import GROUPS, OPENED, SECTIONS, hint, rollouts
@@ -115,10 +121,39 @@ def test_show_has_diff_evidence_and_both_commands(home, ledger):
         assert part in output
 
 
-def test_show_cuts_no_line_of_the_diff_however_narrow_the_terminal(home, ledger, monkeypatch):
+def test_a_piped_diff_is_verbatim_and_no_line_beside_it_is_broken(home, ledger, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    output = run("show", a_round(home, ledger, rows=good())).output
-    assert output.replace(" ", "").replace("\n", "").count('why:"stepsize"}') == 2
+    sections = {place: text.replace("```yaml", "```yaml\t") for place, text in SECTIONS.items()}
+    patch_id = a_round(home, ledger, rows=good(), sections=sections)
+    output = run("show", patch_id).output
+    diff = Warehouse(home / "warehouse").read(["skill_patches"], "round-0001")["diff"][0]
+    assert "\t" in diff and diff in output
+    assert f"\n  agent-evo patches approve {patch_id} --by NAME --reason TEXT\n" in output
+
+
+def test_on_a_terminal_no_line_of_the_diff_is_cut(home, ledger):
+    patch_id = a_round(home, ledger, rows=good())
+    (review,) = reviews(Warehouse(home / "warehouse"), ledger)
+    stream = io.StringIO()
+    print_patch(Console(file=stream, force_terminal=True, width=40, color_system=None), review, ledger)
+    assert review.patch.id == patch_id and review.diff in stream.getvalue()
+
+
+def test_the_list_says_what_the_states_mean_that_it_shows(home, ledger):
+    first = a_round(home, ledger, rows=good())
+    a_round(home, ledger, "round-0002", "temperature")
+    output = run("list").output
+    assert "\nproposed   a round proposed it" in output and "\nevaluated  judged, and nobody" in output
+    assert "\nrejected" not in output
+    run("reject", first, "--by", "Ada", "--reason", "no")
+    assert "\nrejected   decided against" in run("list").output
+
+
+def test_every_state_has_a_meaning_in_the_list_and_on_the_page_of_the_gate():
+    page = (Path(__file__).parents[3] / "docs" / "gate.md").read_text()
+    for status in PatchStatus:
+        meaning = MEANINGS[status].split(":")[0]
+        assert f"| `{status.value}` | {meaning}" in page
 
 
 def test_approve_records_and_says_what_comes_next(home, ledger):

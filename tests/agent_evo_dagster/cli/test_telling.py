@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent_evo_dagster.cli.telling import told_to_people
+from agent_evo_dagster.cli.telling import screen, told_to_people
 from agent_evo_dagster.errors import TrainingError
 
 
@@ -24,3 +24,10 @@ def test_a_full_disk_is_told_as_such(capsys):
     with pytest.raises(SystemExit):
         told_to_people("agent-evo", fails)
     assert capsys.readouterr().err == "agent-evo: No space left on device: /somewhere/file\n"
+
+
+@pytest.mark.parametrize(("columns", "lines"), [("", 1), ("40", 5)])
+def test_a_line_in_a_pipe_is_broken_only_where_columns_says_so(capsys, monkeypatch, columns, lines):
+    monkeypatch.setenv("COLUMNS", columns)
+    screen().print("a-long-id " * 20)
+    assert len(capsys.readouterr().out.splitlines()) == lines
