@@ -17,12 +17,14 @@ from agent_evo_dagster.analysis.comparison import NamedRun, changed_settings, co
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.analysis.run_logs.registry import RunLog, read_run_log
 from agent_evo_dagster.analysis.series import Ending, read_run
-from agent_evo_dagster.analysis.text import number, signed
+from agent_evo_dagster.analysis.text import excerpt, number, signed
 from agent_evo_dagster.analysis.thresholds import Thresholds, load_thresholds
 from agent_evo_dagster.analysis.training import find_in_training
+from agent_evo_dagster.analysis.unlooked import not_looked_for
 from agent_evo_dagster.cli.telling import screen
 from agent_evo_dagster.errors import AnalysisError
 from agent_evo_dagster.strict_yaml import read_mapping
+from agent_evo_dagster.training.config import TrainingConfig
 
 _NOTHING = pl.DataFrame()
 _COLOURS = {"error": "red", "warning": "yellow", "info": "cyan"}
@@ -39,7 +41,8 @@ class _Diagnosed:
 def diagnose(
     paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Logs of runs, or their folders.")],
     settings: Annotated[
-        Path | None, typer.Option("--settings", help="Settings of the run: a JSON or YAML mapping.")
+        Path | None,
+        typer.Option("--settings", help="Settings of the run: JSON or YAML by name, or its REQUEST.json."),
     ] = None,
     thresholds: Annotated[
         Path | None, typer.Option("--thresholds", help="A YAML file that overrides the shipped thresholds.")
@@ -48,7 +51,8 @@ def diagnose(
     to_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Find failure patterns in metrics of TRL, verl or TensorBoard; with several runs, compare them."""
-    table, known = load_thresholds(thresholds), _settings(settings)
+    table = load_thresholds(thresholds)
+    known = _settings(settings, table)
     names = _short_names(paths)
     done = [_diagnose(path, name, known, table, exit_code) for path, name in zip(paths, names, strict=True)]
     if to_json:
@@ -81,11 +85,38 @@ def _diagnose(
     return _Diagnosed(path, log, found, NamedRun(name, run, tuple(found["kind"])))
 
 
-def _settings(path: Path | None) -> dict[str, float | int | str]:
+def _settings(path: Path | None, table: Thresholds) -> dict[str, float | int | str]:
+    """The settings in a file: by name, or below `config` as the REQUEST.json of a run has them.
+
+    Raises:
+        AnalysisError: the file cannot be read, or none of its names is a setting of a training.
+    """
     if path is None:
         return {}
     told = read_mapping(path, error=AnalysisError, origin=f"The file of settings {path}")
-    return {name: _value(value) for name, value in told.items() if isinstance(value, int | float | str)}
+    below = told.get("config")
+    named = {str(name): value for name, value in below.items()} if isinstance(below, dict) else told
+    known = {*TrainingConfig.model_fields, *_moved_settings(table)}
+    if not known & named.keys():
+        found = excerpt(", ".join(named), 200) or "nothing"
+        raise AnalysisError(
+            f"The file of settings {path} was given, and none of its names is a setting of a training, such "
+            f"as learning_rate (found: {found}). Give a mapping of settings, flat or below `config`, as in "
+            "the REQUEST.json of a run."
+        )
+    values = {name: _value(value) for name, value in named.items() if isinstance(value, int | float | str)}
+    for name in sorted(_moved_settings(table) & named.keys()):
+        if named[name] is not None and not isinstance(values.get(name), int | float):
+            shown = excerpt(str(named[name]), 60)
+            raise AnalysisError(f"The file of settings {path} gives {name} = {shown!r}; give a number.")
+    return values
+
+
+def _moved_settings(table: Thresholds) -> set[str]:
+    """The settings that findings can point to, numbers all."""
+    sections = (*dict(table).values(), *table.syndromes.values())
+    moves = (getattr(section, "move", None) for section in sections)
+    return {move.setting for move in moves if move is not None}
 
 
 def _value(value: float | int | str) -> float | int | str:
@@ -115,8 +146,23 @@ def _show(one: _Diagnosed, console: Console) -> None:
         console.print(f"  [{colour}]{row['severity']}[/{colour}] {escape(row['kind'])}: ", end="")
         console.print(escape(one_line(row["summary"])), highlight=False)
         hint = json.loads(row["hint"]) if row["hint"] else None
-        move = f"{hint['direction']} {hint['setting']} by {number(hint['factor'])}; " if hint else ""
+        move = (
+            f"{hint['direction']} {hint['setting']} by a factor of {number(hint['factor'])}; " if hint else ""
+        )
         console.print(f"    {escape(move)}look at: {escape(look)}", highlight=False)
+    _show_unlooked(not_looked_for(one.named.run), console)
+
+
+def _show_unlooked(missing: Mapping[str, Sequence[str]], console: Console) -> None:
+    """Which patterns nothing is said of: that none was found does not mean that there is none."""
+    if not missing:
+        return
+    console.print("  could not be looked for:", highlight=False)
+    by_words: dict[str, list[str]] = {}
+    for pattern, words in missing.items():
+        by_words.setdefault("; ".join(words), []).append(pattern)
+    for told, patterns in by_words.items():
+        console.print(f"    {', '.join(patterns)}: {escape(told)}", highlight=False)
 
 
 def print_comparison(runs: Sequence[NamedRun], console: Console) -> None:
@@ -153,6 +199,7 @@ def _as_json(done: Sequence[_Diagnosed]) -> dict[str, object]:
                 "steps": one.log.log.metrics["step"].n_unique(),
                 "restarts": one.log.log.restarts,
                 "broken": one.log.log.broken,
+                "not_looked_for": not_looked_for(one.named.run),
                 "findings": [
                     {**row, "data": json.loads(row["data"]), "hint": row["hint"] and json.loads(row["hint"])}
                     for row in one.findings.iter_rows(named=True)

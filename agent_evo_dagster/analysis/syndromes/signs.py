@@ -33,7 +33,9 @@ def _trended(run: Run, name: str) -> Series | None:
 
 
 def _untold(run: Run, name: str) -> Sign:
-    return Sign(None, f"{name} not logged", run.get(name))
+    series, least = run.get(name), run.thresholds.window.minimum_steps
+    few = f"{name} has {len(series.values)} steps, and a trend needs {least}"
+    return Sign(None, few if series else f"{name} not logged", series)
 
 
 def _kl_high(run: Run) -> Sign:

@@ -35,13 +35,49 @@ def test_a_flat_run_is_diagnosed_with_the_setting_to_move(tmp_path: Path) -> Non
     (tmp_path / "config.json").write_text('{"learning_rate": 1e-06, "nested": {}}')
     output = say("diagnose", log(tmp_path, [0.2] * 8), "--settings", tmp_path / "config.json")
     assert "no_learning" in output and "learning rate 1e-6" in output
-    assert "raise learning_rate by 5" in output
+    assert "raise learning_rate by a factor of 5" in output
 
 
 def test_settings_in_yaml_may_write_numbers_as_json_does(tmp_path: Path) -> None:
     config = tmp_path / "config.yaml"
     config.write_text("learning_rate: 1e-6\nname: x\n")
     assert "learning rate 1e-6" in say("diagnose", log(tmp_path, [0.2] * 8), "--settings", config)
+
+
+@pytest.mark.parametrize("told", [{"learning_rate": 2e-5}, {"job": "x", "config": {"learning_rate": 2e-5}}])
+def test_settings_are_read_flat_or_as_the_request_of_a_run_has_them(tmp_path: Path, told: object) -> None:
+    (tmp_path / "REQUEST.json").write_text(json.dumps(told))
+    output = say("diagnose", log(tmp_path, [0.2] * 10), "--settings", tmp_path / "REQUEST.json")
+    assert "learning rate 2e-5" in output
+    assert "raise learning_rate by a factor of 5; look at" in output
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ({"version": 1, "stuff": {}}, "none of its names is a setting.*found: version, stuff"),
+        ({"config": {"lr": 1e-3}}, "none of its names is a setting.*found: lr"),
+        ({}, "found: nothing"),
+        ({"learning_rate": "fast"}, "learning_rate = 'fast'; give a number"),
+        ({"config": {"learning_rate": [1e-4]}}, r"learning_rate = '\[0\.0001\]'; give a number"),
+    ],
+)
+def test_a_file_that_is_of_something_else_is_refused(tmp_path: Path, told: object, said: str) -> None:
+    (tmp_path / "wrong.json").write_text(json.dumps(told))
+    with pytest.raises(AnalysisError, match=said):
+        say("diagnose", log(tmp_path, [0.2] * 10), "--settings", tmp_path / "wrong.json")
+
+
+def test_what_could_not_be_looked_for_is_named_with_the_column_that_was_missing(tmp_path: Path) -> None:
+    output = say("diagnose", log(tmp_path, [0.2] * 10))
+    assert "kl_divergence: kl not logged (kl, actor/kl_loss, actor/ppo_kl)\n" in output
+    assert (
+        "length_bias: length not logged (completions/mean_length, response_length/mean); no rollouts"
+        in output
+    )
+    assert "collapse" not in output.split("could not be looked for:")[1].replace("mode_collapse", "")
+    (told,) = json.loads(say("diagnose", tmp_path, "--json"))["runs"]
+    assert "kl_divergence" in told["not_looked_for"] and "no_learning" not in told["not_looked_for"]
 
 
 @pytest.mark.parametrize("text", ["[1]", "{", "a: b: c"])
