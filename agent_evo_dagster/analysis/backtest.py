@@ -41,7 +41,10 @@ _TAIL = 0.025
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """A share with its 95 % interval; null where there was nothing to take a share of."""
+    """A share with its 95 % interval; null where there was nothing to take a share of.
+
+    A difference of shares has no interval where every draw gives the same: so few sessions tell no spread.
+    """
 
     value: float | None
     low: float | None
@@ -248,7 +251,8 @@ def _ratio(parts: Sequence[tuple[int, int]], draws: Sequence[Sequence[int]], *, 
         if whole:  # a draw without any failure says nothing of coverage
             values.append(sum(parts[at][0] for at in draw) / whole)
     if signed:  # a difference: 0 is no bound of it
-        return _percentiles(hits, of, values)
+        alike = min(values) == max(values)
+        return Rate(hits / of, None, None, hits, of) if alike else _percentiles(hits, of, values)
     return _with_interval(hits, of, values, units=sum(part[1] > 0 for part in parts))
 
 

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agent_evo_dagster.analysis.backtest import Backtest, Rate, backtest
+from agent_evo_dagster.analysis.backtest_words import conclusions
 from agent_evo_dagster.analysis.detectors.registry import detectors
 from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.capture.importer import import_sessions
@@ -32,7 +33,7 @@ _LABELS: Mapping[str, str] = {
     "precision": "earlier findings that occurred again",
     "coverage_at_k": "later failures named by the first {k} findings about failures",
     "baseline_coverage": "later failures named by the {k} commonest errors",
-    "coverage_gain": "the one minus the other",
+    "coverage_gain": "those {k} findings less those {k} errors",
     "precision_at_k": "the first {k} findings about failures that occurred again",
     "baseline_precision": "the {k} commonest errors that occurred again",
 }
@@ -86,7 +87,7 @@ def _texts(bank: Path | None) -> dict[tuple[str, str], str]:
 
 
 def show(result: Backtest, console: Console) -> None:
-    """Print the rates with their intervals, then how each kind of finding held."""
+    """Print the rates with their intervals, how each kind of finding held, and what follows."""
     for label, (earlier, later) in {
         "sessions": result.sessions, "tool calls": result.calls, "failed calls": result.failures
     }.items():  # fmt: skip
@@ -98,11 +99,16 @@ def show(result: Backtest, console: Console) -> None:
     for row in result.kinds:
         kinds.add_row(row.kind, str(row.earlier), str(row.again), str(row.later))
     console.print(rates, kinds)
+    console.print("What follows:", highlight=False)
+    for sentence in conclusions(result):
+        console.print(f"- {sentence}", highlight=False)
 
 
 def _shown(rate: Rate) -> tuple[str, str, str]:
-    if rate.value is None or rate.low is None or rate.high is None:
+    if rate.value is None:
         return "n/a", "nothing to measure", "0"
+    if rate.low is None or rate.high is None:
+        return fixed(rate.value, 3), "too few to tell", str(rate.of)
     return (
         fixed(rate.value, 3),
         f"[{fixed(rate.low, 3)}, {fixed(rate.high, 3)}]".replace("[", "\\["),

@@ -1,9 +1,11 @@
+from dataclasses import replace
 from datetime import timedelta
 
 import polars as pl
 import pytest
 
 from agent_evo_dagster.analysis.backtest import backtest, session_order
+from agent_evo_dagster.analysis.backtest_words import conclusions
 from agent_evo_dagster.errors import AnalysisError
 from tests.agent_evo_dagster.analysis.builders import START, segment_frame, step_frame
 from tests.agent_evo_dagster.analysis.session_builders import bash
@@ -124,3 +126,36 @@ def test_no_sessions_cannot_be_split():
 def test_a_split_that_leaves_nothing_is_refused(split):
     with pytest.raises(AnalysisError, match="split between 0 and 1"):
         measure([bash("a")], [bash("a")], split=split)
+
+
+def test_few_sessions_conclude_nothing_and_say_so():
+    told = list(conclusions(measure([fails(OTHER)], [fails(OTHER)], split=0.5)))
+    assert told == [
+        "Earlier findings had named 1 of 1 later failed call. In other sessions the share may be anything "
+        "from 21 % to 100 %: too few to conclude from.",
+        "1 of 1 earlier finding occurred again in the 1 later session. One that did not may do so in "
+        "sessions that are not here.",
+        "That findings name more later failures, or fewer, than the 10 commonest errors do is not shown.",
+        "Only 1 later session: this describes it, and is no measurement of findings. Come back with 20 later "
+        "sessions or more, of work like yours.",
+    ]
+
+
+def test_without_a_later_failure_or_an_earlier_finding_that_is_what_is_said():
+    told = " ".join(conclusions(measure([bash("ls")], [bash("ls")], split=0.5)))
+    assert "cannot be told: no later session has a failed call" in told
+    assert "cannot be told: the earlier sessions gave none" in told
+
+
+def test_many_sessions_conclude_what_their_intervals_hold():
+    many = measure([fails(OTHER)], *([[fails(OTHER)]] * 30), split=0.05)
+    named, _, against = list(conclusions(many))
+    assert named.endswith("In other sessions like these it is, 95 % sure, from 88 % to 100 %.")
+    assert "is not shown" in against
+    gain = replace(many.coverage_gain, low=0.2, high=0.4)
+    assert "named more of" in list(conclusions(replace(many, coverage_gain=gain)))[2]
+
+
+def test_a_difference_that_every_draw_has_is_given_no_interval():
+    gain = measure([fails(OTHER)], [fails(OTHER)], split=0.5).coverage_gain
+    assert (gain.value, gain.low, gain.high) == (0.0, None, None)

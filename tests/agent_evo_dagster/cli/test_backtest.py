@@ -25,6 +25,7 @@ def test_the_samples_are_tested_and_shown_with_intervals() -> None:
     assert "sessions: 3 earlier, 3 later" in output
     assert "later failures that an earlier finding had named" in output
     assert "failure_signature" in output
+    assert "Only 3 later sessions: this describes them, and is no measurement of findings." in output
 
 
 def test_the_same_recordings_give_the_same_figures() -> None:
