@@ -31,6 +31,20 @@ def sha256_tree(root: Path) -> str:
 
 def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Replace `path` by `data` in one step, flushed to the disk before it becomes visible."""
+    with _drafted(path, data, mode) as draft:
+        draft.replace(path)
+
+
+def create_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Make `path` of `data` in one step, flushed to the disk; where it is there, it stays as it is."""
+    if not path.exists():
+        with _drafted(path, data, mode) as draft, contextlib.suppress(FileExistsError):
+            path.hardlink_to(draft)  # another process may have been faster
+
+
+@contextlib.contextmanager
+def _drafted(path: Path, data: bytes, mode: int) -> Iterator[Path]:
+    """A file beside `path` that is on the disk; gone after the block, unless it was moved."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -39,11 +53,10 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         Path(name).chmod(mode)
-        Path(name).replace(path)
-    except BaseException:
+        yield Path(name)
+    finally:
         with contextlib.suppress(FileNotFoundError):
             Path(name).unlink()
-        raise
 
 
 def replace_tree(staged: Path, target: Path) -> None:

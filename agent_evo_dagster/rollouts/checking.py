@@ -10,7 +10,7 @@ from pathlib import Path
 
 from agent_evo_dagster.analysts.leashed import leashed
 from agent_evo_dagster.errors import TaskError
-from agent_evo_dagster.rollouts.tasks import Check
+from agent_evo_dagster.rollouts.tasks import Check, bare
 
 _KEPT = ("PATH", "LANG", "LC_ALL", "TZ")
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
@@ -86,9 +86,5 @@ def passes(check: Check, folder: Path, home: Path) -> bool:
 
 def answers(said: str, expected: str) -> bool:
     """Whether the last line of what was said is the expected answer; marks of emphasis do not count."""
-    lines = filter(None, map(_bare, reversed(said.splitlines())))
-    return next(lines, "") == _bare(expected)
-
-
-def _bare(line: str) -> str:
-    return " ".join(line.strip(" \t\r*_`\"'").split())
+    lines = filter(None, map(bare, reversed(said.splitlines())))
+    return next(lines, None) == bare(expected)

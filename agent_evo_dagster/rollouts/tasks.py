@@ -5,6 +5,9 @@ those of the split `judge` are the gate's, and no other is run.
 """
 
 import json
+import re
+import unicodedata
+from itertools import accumulate
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Final, Self
 
@@ -20,7 +23,7 @@ from pydantic import (
 
 from agent_evo_dagster.errors import TaskError
 from agent_evo_dagster.evaluation.splits import require_split, split_of
-from agent_evo_dagster.files import sha256_bytes, write_atomic
+from agent_evo_dagster.files import create_atomic, sha256_bytes
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.types import NAME_PATTERN
 from agent_evo_dagster.strict_yaml import read_mapping
@@ -31,19 +34,90 @@ SUFFIX: Final = ".yaml"
 _OF_THE_CLIENT: Final = frozenset(
     {".claude", ".git", ".agent_evo", "claude.md", "claude.local.md", ".mcp.json"}
 )
+_LONGEST_PART: Final = 255  # bytes, on any file system
+_TOOL: Final = re.compile(r"[A-Za-z][\w-]*")
+
+
+def bare(line: str) -> str:
+    """A line without marks of emphasis and quotes around it, and with single spaces."""
+    return " ".join(line.strip(" \t\r*_`\"'").split())
 
 
 def _safe(path: str) -> str:
     parts = PurePosixPath(path).parts
     if not parts or path != "/".join(parts) or ".." in parts or parts[0] == "/" or "\\" in path:
         raise ValueError(f"{path!r} is no relative path such as src/main.py")
-    if parts[0].lower() in _OF_THE_CLIENT or any(map(first_hidden, parts)):
+    if any(part.lower() in _OF_THE_CLIENT for part in parts) or any(map(first_hidden, parts)):
         raise ValueError(f"{path!r} cannot be a file of a task")
+    if any(len(part.encode()) > _LONGEST_PART for part in parts):
+        raise ValueError(f"{path!r} has a part of more than {_LONGEST_PART} bytes")
     return path
 
 
-Files = dict[Annotated[str, StringConstraints(max_length=200), AfterValidator(_safe)], str]
-Line = Annotated[str, StringConstraints(min_length=1, max_length=300, pattern=r"^\S(.*\S)?$")]
+def _apart(files: dict[str, str]) -> dict[str, str]:
+    """Files that can lie side by side, also where cases of letters are not told apart.
+
+    Raises:
+        ValueError: one is the same as another, or as a folder on the way to another.
+    """
+    places = {_place(PurePosixPath(path)): path for path in files}
+    for path in files:
+        for place in (PurePosixPath(path), *PurePosixPath(path).parents):
+            other = places.get(_place(place), path)
+            if other != path:
+                raise ValueError(f"{path!r} and {other!r} cannot both be there")
+    return files
+
+
+def _place(path: PurePosixPath) -> str:
+    return unicodedata.normalize("NFC", str(path)).casefold()
+
+
+def _seen(line: str) -> str:
+    if found := first_hidden(line):
+        raise ValueError(f"a character in it cannot be seen ({found})")
+    return line
+
+
+def _telling(answer: str) -> str:
+    if not bare(answer):
+        raise ValueError(f"{answer!r} is nothing but marks of emphasis")
+    return answer
+
+
+def _one_permission(line: str) -> str:
+    """A permission that stays one where it is given to the client among others.
+
+    Raises:
+        ValueError: it does not.
+    """
+    name, opened, inner = line.partition("(")
+    depths = list(accumulate((one == "(") - (one == ")") for one in opened + inner))
+    # What is opened first closes at the end and not before, and holds something.
+    whole = not opened or (len(depths) > 2 and 0 in depths and depths.index(0) == len(depths) - 1)
+    if "," in line or not whole or not _TOOL.fullmatch(name):
+        raise ValueError(f"{line!r} is no single permission such as Bash(python3 *), without commas")
+    return line
+
+
+def _runnable(command: str) -> str:
+    if "\0" in command:
+        raise ValueError("it holds a character of value 0, which no command can")
+    return command
+
+
+Files = Annotated[
+    dict[Annotated[str, StringConstraints(max_length=200), AfterValidator(_safe)], str],
+    AfterValidator(_apart),
+]
+Line = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=300, pattern=r"^\S(.*\S)?$"),
+    AfterValidator(_seen),
+]
+Command = Annotated[str, StringConstraints(min_length=1, max_length=4000), AfterValidator(_runnable)]
+Permission = Annotated[Line, AfterValidator(_one_permission)]
+Answer = Annotated[Line, AfterValidator(_telling)]
 
 
 class _Strict(BaseModel):
@@ -53,7 +127,7 @@ class _Strict(BaseModel):
 class Check(_Strict):
     """A command that tells whether a task was done, run where it was worked on."""
 
-    command: Annotated[str, StringConstraints(min_length=1, max_length=4000)] = Field(
+    command: Command = Field(
         description="For /bin/sh, with the working folder as it was left, and none of your keys."
     )
     seconds: float = Field(30.0, gt=0, le=600, description="After which it counts as not done.")
@@ -75,15 +149,19 @@ class Task(_Strict):
     id: Annotated[str, StringConstraints(max_length=80, pattern=f"^{NAME_PATTERN}$")]
     prompt: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
     files: Files = Field({}, description="What lies in the working folder, by path.")
-    allow: tuple[Line, ...] = Field((), strict=False, description="Permissions, such as Bash(python3 *).")
+    allow: tuple[Permission, ...] = Field(
+        (), strict=False, description="Permissions, such as Bash(python3 *)."
+    )
     check: Check | None = None
-    answer: Line | None = Field(None, description="What the last line of the answer must be.")
+    answer: Answer | None = Field(None, description="What the last line of the answer must be.")
     limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _one_way_to_tell(self) -> Self:
         if (self.check is None) == (self.answer is None):
             raise ValueError("give either check or answer")
+        if self.check is not None:
+            _apart({**self.files, **self.check.files})
         return self
 
     @property
@@ -137,8 +215,7 @@ def frozen(tasks: list[Task], path: Path) -> list[Task]:
         EvaluationError: a task of another split.
     """
     require_split((task.id for task in tasks), "judge")
-    if not path.exists():
-        write_atomic(path, "".join(f"{task.as_json()}\n" for task in tasks).encode())
+    create_atomic(path, "".join(f"{task.as_json()}\n" for task in tasks).encode())
     try:
         kept = [Task.model_validate_json(line) for line in path.read_text("utf-8").splitlines()]
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from agent_evo_dagster.files import replace_tree, sha256_tree, write_atomic
+from agent_evo_dagster.files import create_atomic, replace_tree, sha256_tree, write_atomic
 
 
 def test_a_write_that_fails_leaves_the_old_bytes_and_no_litter(
@@ -22,6 +22,14 @@ def test_a_write_that_fails_leaves_the_old_bytes_and_no_litter(
         write_atomic(target, b"new")
     assert target.read_bytes() == b"old"
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_file_that_is_there_is_not_made_again(tmp_path: Path) -> None:
+    target = tmp_path / "folder" / "file"
+    create_atomic(target, b"first", mode=0o600)
+    create_atomic(target, b"second")
+    assert (target.read_bytes(), target.stat().st_mode & 0o777) == (b"first", 0o600)
+    assert [path.name for path in target.parent.iterdir()] == ["file"]
 
 
 def test_a_tree_takes_the_place_of_the_older_one(tmp_path: Path) -> None:

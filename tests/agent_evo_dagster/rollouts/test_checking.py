@@ -175,6 +175,7 @@ def test_a_check_has_no_key_and_no_home_of_its_user(tmp_path, monkeypatch):
         ("42\nI think", "42", False),
         ("142", "42", False),
         ("", "42", False),
+        ("", "**", False),
     ],
 )
 def test_the_last_line_is_the_answer(said, expected, same):

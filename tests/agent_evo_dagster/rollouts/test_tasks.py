@@ -1,5 +1,7 @@
 """Tasks are files that people write: read strictly, and the gate uses those of one split alone."""
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,15 @@ def test_a_task_is_read_with_files_check_permissions_and_limits(tmp_path):
         (("src/sum.py", "src//sum.py"), "no relative path"),
         (("src/sum.py", ".claude/settings.json"), "cannot be a file of a task"),
         (("src/sum.py", "CLAUDE.md"), "cannot be a file of a task"),
+        (("src/sum.py", "src/.Claude/settings.json"), "cannot be a file of a task"),
+        (("src/sum.py", "src/claude.md"), "cannot be a file of a task"),
+        (("src/sum.py", "src/.git/config"), "cannot be a file of a task"),
+        (("src/sum.py", f"src/{'é' * 128}"), "part of more than 255 bytes"),
+        (("src/sum.py: |", "src: x\n  src/sum.py: |"), "'src/sum.py' and 'src' cannot both be there"),
+        (("src/sum.py: |", "Src/Sum.py: x\n  src/sum.py: |"), "cannot both be there"),
+        (("{expected.txt:", "{src:"), "'src/sum.py' and 'src' cannot both be there"),
+        (("{expected.txt:", "{src/sum.py/x:"), "cannot both be there"),
+        (("command: test", 'command: "\\0" #'), "character of value 0"),
         (("limits:", "surprise: 1\nlimits:"), "surprise"),
         (("prompt:", "id: twice\nprompt:"), "given twice"),
     ],
@@ -57,6 +68,49 @@ def test_a_task_is_read_with_files_check_permissions_and_limits(tmp_path):
 def test_a_task_that_is_not_well_formed_is_refused_with_the_reason(tmp_path, change, said):
     with pytest.raises(TaskError, match=said):
         read(tmp_path, WHOLE.replace(*change))
+
+
+def test_what_a_check_puts_over_a_file_of_its_task_is_no_clash(tmp_path):
+    task = read(tmp_path, WHOLE.replace("{expected.txt:", "{src/sum.py:"))
+    assert task.check.files == {"src/sum.py": "3"}
+
+
+@pytest.mark.parametrize("line", ["Bash", "Bash(python3 *)", "Read(./a b/**)", 'Bash(python3 -c "f(1)(2)")'])
+def test_a_permission_is_a_tool_or_a_tool_with_what_it_is_for(line):
+    assert Task(id="a", prompt="p", answer="x", allow=(line,)).allow == (line,)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Bash(ls *),Write",
+        "Bash(python3 a,b)",
+        "Read Write",
+        "Bash(ls *) Write",
+        "Bash(ls *)(cat *)",
+        "Bash(ls",
+        "Bash((ls)",
+        "Bash)ls(",
+        "ls)",
+        "Bash()",
+        "--tools",
+    ],
+)
+def test_a_line_that_could_be_read_as_other_permissions_is_none(line):
+    with pytest.raises(ValueError, match="no single permission"):
+        Task(id="a", prompt="p", answer="x", allow=(line,))
+
+
+@pytest.mark.parametrize("answer", ["**", "` `", '"\'"'])
+def test_an_answer_of_nothing_but_marks_is_refused(answer):
+    with pytest.raises(ValueError, match="nothing but marks"):
+        Task(id="a", prompt="p", answer=answer)
+
+
+@pytest.mark.parametrize("answer", ["a\u2028b", "a\x0bb", "a\x85b", "4\u200b2"])
+def test_an_answer_that_no_last_line_can_be_is_refused(answer):
+    with pytest.raises(ValueError, match="cannot be seen"):
+        Task(id="a", prompt="p", answer=answer)
 
 
 def test_the_tasks_of_a_skill_are_read_by_id_or_none_is(tmp_path):
@@ -85,13 +139,26 @@ def test_a_round_keeps_the_tasks_that_it_used(tmp_path):
         frozen(used, tmp_path / "alpha.jsonl")
 
 
-def test_a_task_of_another_split_is_not_kept(tmp_path):
+def test_of_two_that_keep_tasks_at_once_one_wins_and_both_use_its(tmp_path, monkeypatch):
+    path = tmp_path / "alpha.jsonl"
+    mine, others = tasks(3), tasks(2)
+    other_is_faster = lambda _: path.write_text("".join(f"{one.as_json()}\n" for one in others))  # noqa: E731
+    monkeypatch.setattr(os, "fsync", other_is_faster)
+    assert frozen(mine, path) == others
+    assert [one.name for one in tmp_path.iterdir()] == ["alpha.jsonl"]
+
+
+def test_a_task_of_another_split_is_neither_kept_nor_used(tmp_path):
+    path = tmp_path / "alpha.jsonl"
     stray = next(
         Task(id=f"t-{n}", prompt="p", answer="a") for n in range(60) if split_of(f"t-{n}") == "train"
     )
     with pytest.raises(EvaluationError, match="train"):
-        frozen([stray], tmp_path / "alpha.jsonl")
-    assert not (tmp_path / "alpha.jsonl").exists()
+        frozen([stray], path)
+    assert not path.exists()
+    path.write_text(f"{stray.as_json()}\n")
+    with pytest.raises(EvaluationError, match="train"):
+        frozen([], path)
 
 
 def test_the_hash_of_tasks_tells_any_change():
