@@ -13,6 +13,7 @@ from agent_evo_dagster.patches.propose import propose_patches, to_frame
 from agent_evo_dagster.patches.replay_self_test import replay_self_test
 from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
+from agent_evo_dagster.rounds.costs import keep_analyst
 from agent_evo_dagster.rounds.making import not_taken_up
 from agent_evo_dagster.rounds.replaying import Replays
 from agent_evo_dagster.training.config_sources import config_from_frame
@@ -60,6 +61,7 @@ def skill_patches(
     protected = {(ref.name, name) for ref in targets for name in bank.manifest(ref).protected}
     findings = pl.concat([session_findings, training_findings])
     analysis = analyst.chosen().analyse(Material(findings, sections, groups, protected), context.log.info)
+    keep_analyst(rounds.store(), manifest.key, analysis.run)
     proposals = propose_patches(
         findings,
         sections,

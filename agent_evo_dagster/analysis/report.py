@@ -11,8 +11,9 @@ from agent_evo_dagster.analysis.calls import read_calls
 from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.plots import accuracy_by_round, reward_by_step
-from agent_evo_dagster.analysis.text import duration, excerpt, number, plural
+from agent_evo_dagster.analysis.text import excerpt, plural
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
+from agent_evo_dagster.analysis.views.costs import CostLine, cost_table
 from agent_evo_dagster.analysis.views.findings import finding_list, with_places, with_reasons
 from agent_evo_dagster.analysis.views.logged import answers, metric_table, with_metrics
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
@@ -29,8 +30,7 @@ _KEY = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 class ReportInputs:
     """Everything that a report tells; frames have the schemas of their rooms, and may be empty.
 
-    Only what is deterministic, apart from `costs`: a report made again from the same frames has the same
-    bytes where the costs are the stored ones.
+    Only what is deterministic: a report made again from the same has the same bytes.
     """
 
     round_key: str
@@ -59,7 +59,7 @@ class ReportInputs:
     settings: pl.DataFrame  # name, value (JSON text), source, origin
     compiled: pl.DataFrame  # name, sha256 of each skill
     checkpoints: Mapping[str, str]  # name -> SHA-256
-    costs: Mapping[str, float]  # "wall_seconds", "cpu_seconds", "peak_memory_bytes", "tokens", ...
+    costs: tuple[CostLine, ...]
     operator: str = ""  # what an agent did that followed the skills, in one line; empty: none did
 
 
@@ -120,7 +120,7 @@ def build_page(inputs: ReportInputs) -> Page:
         ),
         sessions=_session_tables(inputs),
         provenance=(
-            provenance.cost_table(inputs.costs),
+            cost_table(inputs.costs),
             *provenance.settings_tables(inputs.settings),
             provenance.hash_table(inputs.checkpoints, inputs.compiled),
         ),
@@ -162,15 +162,8 @@ def _cards(inputs: ReportInputs, patches: tuple[PatchView, ...], changes: policy
 
 def _training_card(inputs: ReportInputs) -> Card:
     steps = inputs.metrics["step"].n_unique() if inputs.metrics.width else 0
-    wall, memory = inputs.costs.get("wall_seconds"), inputs.costs.get("peak_memory_bytes")
-    notes = [plural(inputs.rollouts.height, "rollout")]
-    if wall is not None:
-        notes.append(duration(wall))
-    if memory is not None:
-        notes.append(f"{number(memory / 2**30)} GiB at the peak")
-    return Card(
-        "Training", plural(steps, "step"), (*notes, plural(inputs.training_findings.height, "finding"))
-    )
+    notes = (plural(inputs.rollouts.height, "rollout"), plural(inputs.training_findings.height, "finding"))
+    return Card("Training", plural(steps, "step"), notes)
 
 
 def _session_tables(inputs: ReportInputs) -> tuple[Table, ...]:

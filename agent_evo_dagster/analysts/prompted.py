@@ -59,5 +59,5 @@ class Prompted:
 
 def _analysis(asked: Asked[Answer], run: AnalystRun) -> Analysis:
     answer = asked.answer
-    told = replace(run, told=asked.told, repaired=asked.repaired)
+    told = replace(run, told=asked.told, repaired=asked.repaired, took=asked.usage)
     return Analysis(answer.drafts(), answer.observations(), told)

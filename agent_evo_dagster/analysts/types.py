@@ -105,7 +105,8 @@ class AnalystRun:
     model: str | None
     told: str | None = None  # the model that answered, as the service names it
     estimate: Estimate | None = None
-    usage: Usage = Usage()
+    usage: Usage = Usage()  # what was taken now
+    took: Usage = Usage()  # what the answer took, whenever it was given
     repaired: bool = False  # the first answer was not usable, the second was
     recorded: bool = False  # the answer is one that was given before, to the same question
     request: str | None = None  # hash of all that was asked

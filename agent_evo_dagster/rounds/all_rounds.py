@@ -11,12 +11,14 @@ from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.all_rounds import MOST_ROUNDS, RoundLine
+from agent_evo_dagster.analysis.views.costs import CostLine
 from agent_evo_dagster.analysis.views.gate import patch_views
 from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
-from agent_evo_dagster.errors import AnalysisError, EvaluationError
+from agent_evo_dagster.errors import AnalysisError, EvaluationError, RoundError
 from agent_evo_dagster.patches.decisions import ledger_of
-from agent_evo_dagster.rounds.reporting import COSTLY, costs, whole_lives
+from agent_evo_dagster.rounds.costs import COSTLY, analyst_spent, costs
+from agent_evo_dagster.rounds.reporting import whole_lives
 from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.status import last_reward, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
@@ -70,7 +72,7 @@ class _Reader:
         patches, problem = self._patches(key)
         state = state_of(self.settings, key)
         failed = excerpt(state.told, _MOST_OF_A_FAILURE) if state.reason else ""
-        costly = {name: self._frame(name, key) for name in COSTLY}
+        lines, unread = self._costs(manifest)
         return RoundLine(
             key=key,
             opened_at=manifest.opened_at,
@@ -83,8 +85,8 @@ class _Reader:
             reward=last_reward(metrics) if metrics.width else None,
             changes=scores.changes,
             patches=patches,
-            costs=costs(manifest, costly) if all(frame.width for frame in costly.values()) else {},
-            problem="; ".join(filter(None, (failed, scores.problem, problem))),
+            costs=lines,
+            problem="; ".join(filter(None, (failed, scores.problem, problem, unread))),
             link=self._link(key),
         )
 
@@ -96,6 +98,17 @@ class _Reader:
             return _Scores(trend, changes_of(evaluation))
         except EvaluationError as error:
             return _Scores(problem=f"its scores cannot be told: {error}")
+
+    def _costs(self, manifest: RoundManifest) -> tuple[tuple[CostLine, ...], str]:
+        """What it took, once all of that is stored; or nothing, and why."""
+        costly = {name: self._frame(name, manifest.key) for name in COSTLY}
+        if not all(frame.width for frame in costly.values()):
+            return (), ""
+        try:
+            spent = analyst_spent(RoundStore(self.settings.rounds), manifest.key)
+        except RoundError as error:
+            return (), f"its costs cannot be told: {error}"
+        return costs(manifest, costly, spent), ""
 
     def _patches(self, key: str) -> tuple[tuple[PatchView, ...], str]:
         """What it proposed; or nothing, and why."""

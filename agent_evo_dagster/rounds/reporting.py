@@ -3,7 +3,6 @@
 A report that is made again tells what came after it was made first; all else is as it was.
 """
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,10 +13,10 @@ from agent_evo_dagster.analysis.report import ReportInputs
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.policy import trend_rows
 from agent_evo_dagster.analysis.views.training import training_rows
-from agent_evo_dagster.capture.usage import TOKENS
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
+from agent_evo_dagster.rounds.costs import analyst_spent, costs
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
@@ -46,8 +45,6 @@ TOLD = (
     "skill_versions",
 )
 MOST_EARLIER = 60  # rounds that the trend goes back; the page over all rounds has more
-# Those of them that `costs` is told by.
-COSTLY = ("rollout_trajectories", "policy_evaluation", "patch_evaluation", "token_usage")
 Frames = Mapping[str, pl.DataFrame]
 
 
@@ -58,6 +55,7 @@ def report_inputs(
 
     Raises:
         DecisionError: the record of decisions is not whole.
+        RoundError: what its analyst took cannot be read.
     """
     earlier = store.earlier(manifest.key)[-MOST_EARLIER:]
     return ReportInputs(
@@ -87,7 +85,7 @@ def report_inputs(
         settings=frames["training_config"],
         compiled=frames["skill_versions"],
         checkpoints=checkpoints(manifest, frames["training_run"], frames["training_config"]),
-        costs=costs(manifest, frames),
+        costs=costs(manifest, frames, analyst_spent(store, manifest.key)),
         operator=manifest.operated.line() if manifest.operated else "",
     )
 
@@ -96,7 +94,7 @@ def stored_inputs(settings: Settings, key: str) -> ReportInputs:
     """The inputs of the report of a round, from what it stored and from today's record.
 
     Raises:
-        RoundError: it is not open.
+        RoundError: it is not open, or what its analyst took cannot be read.
         WarehouseError: one of its frames is not stored.
         DecisionError: the record of decisions is not whole.
     """
@@ -128,38 +126,6 @@ def whole_lives(ledger: Ledger, store: RoundStore, warehouse: Warehouse) -> pl.D
     replayed = pl.DataFrame(replays, schema=LIFE_SCHEMA, orient="row")
     return pl.concat([lives((*ledger.records(), *ledger.implied())), replayed]).sort(
         "at", maintain_order=True
-    )
-
-
-def costs(manifest: RoundManifest, frames: Frames) -> dict[str, float]:
-    """What the round took, in units that are the same on every machine; `frames` are those of COSTLY."""
-    rollouts, usage = frames["rollout_trajectories"], frames["token_usage"]
-    spent = [json.loads(text)["cost"] for text in frames["patch_evaluation"]["evidence"]]
-    prices = usage["cost_usd"].drop_nulls()
-    asked = {
-        "gate questions to models, starts of operators": sum(cost.get("calls") or 0 for cost in spent),
-        "gate US dollars": sum(cost.get("usd") or 0.0 for cost in spent),
-    }
-    return {
-        "training rollouts": rollouts.height,
-        "training tokens sampled": int(rollouts["response_mask"].list.sum().sum()),
-        "evaluation rollouts": frames["policy_evaluation"].height,
-        "gate rollouts": sum(cost["rollouts"] for cost in spent),
-        "gate optimiser steps": sum(cost["training_steps"] or 0 for cost in spent),
-        "gate tokens": sum(cost["tokens"] for cost in spent),
-        **({"session tokens": int(sum(usage[name].sum() for name in TOKENS))} if usage.height else {}),
-        **({"session US dollars": float(prices.sum())} if prices.len() else {}),
-        **{name: amount for name, amount in (asked | _operated(manifest)).items() if amount},
-    }
-
-
-def _operated(manifest: RoundManifest) -> dict[str, float]:
-    """What the agent took that followed the skills before the round was opened, where one did."""
-    run = manifest.operated
-    return (
-        {}
-        if run is None
-        else {"operator tokens": run.tokens or 0, "operator US dollars": run.cost_usd or 0.0}
     )
 
 

@@ -13,7 +13,9 @@ from agent_evo_dagster.errors import ClientError, GateError
 from agent_evo_dagster.operators.types import Assignment, OperatorRun
 from agent_evo_dagster.patches.acceptance.improvement import Improvement
 from agent_evo_dagster.patches.evidence import GateEvidence
+from agent_evo_dagster.rounds.costs import analyst_spent
 from agent_evo_dagster.rounds.opening import RoundRequest
+from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from resources.rollouts import RolloutJudgeResource
 from resources.trainer import TrainerResource
@@ -81,6 +83,9 @@ def refused(graph: Graph, key: str, asset: str, **options: object) -> str:
 def test_an_analyst_is_recorded_with_the_model_that_it_was_and_no_other_drafts_in_its_place(prose):
     assert prose.shown["analyst"] == "openai"
     assert (prose.shown["analyst_model"], prose.shown["analyst_answered_by"]) == ("m", ANSWERED_BY)
+    kept = analyst_spent(RoundStore(prose.graph.settings.rounds), prose.key)
+    assert (kept.analyst, kept.model, kept.calls) == ("openai", ANSWERED_BY, 1)
+    assert kept.tokens == prose.shown["analyst_tokens"] > 0
     with serving(FakeModels((403, {}, {}))) as url:
         home = prose.graph.settings.home
         settings = Settings(home=home, policy="manual", analyst="anthropic", **asking(url, "analyst"))

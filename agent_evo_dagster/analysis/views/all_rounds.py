@@ -10,6 +10,7 @@ from itertools import pairwise
 import polars as pl
 
 from agent_evo_dagster.analysis.text import excerpt, fixed, number, plural
+from agent_evo_dagster.analysis.views.costs import UNITS, CostLine, cost_cell, cost_columns, whole
 from agent_evo_dagster.analysis.views.gate import change_words
 from agent_evo_dagster.analysis.views.life import STANDINGS, Event, event_words, events_by_patch
 from agent_evo_dagster.analysis.views.page import Card, PatchView, Table, Verdict
@@ -35,7 +36,7 @@ class RoundLine:
     reward: float | None  # of the last step
     changes: Changes
     patches: tuple[PatchView, ...]
-    costs: Mapping[str, float]
+    costs: tuple[CostLine, ...]  # empty: not all of it is stored
     problem: str  # why something of it cannot be shown; empty: nothing
     link: str  # to its report, from the page; empty where it has none
 
@@ -74,16 +75,13 @@ def cards(rounds: Sequence[RoundLine]) -> tuple[Card, ...]:
     states = Counter(one.status for one in rounds)
     patches = [patch.standing for one in rounds for patch in one.patches]
     stand = Counter(patches)
-    spent = Counter[str]()
-    for one in rounds:
-        spent.update(one.costs)
     told = [f"{stand[state]} {word}" for state, word in STANDINGS.items() if stand[state]]
-    costs = [f"{number(amount, 4)} {name}" for name, amount in sorted(spent.items()) if amount]
+    costs = whole([line for one in rounds for line in one.costs])
     return (
         Card("Rounds", str(len(rounds)), tuple(f"{count} {name}" for name, count in sorted(states.items()))),
         Card("Sessions", str(sum(one.sessions for one in rounds)), ("taken by all rounds",)),
         Card("Patches", str(len(patches)), tuple(told) or ("nothing was proposed",)),
-        Card("Training", plural(sum(one.steps for one in rounds), "step"), tuple(costs)),
+        Card("Training", plural(sum(one.steps for one in rounds), "step"), costs),
     )
 
 
@@ -177,11 +175,11 @@ def record_table(life: pl.DataFrame) -> Table:
 
 
 def cost_by_round(rounds: Sequence[RoundLine]) -> Table:
-    """What each round took, in units that are the same on every machine."""
+    """What each round took, by who spent it, in units that are the same on every machine."""
     last = [one for one in rounds if one.costs][-MOST_ROUNDS:]
-    names = sorted({name for one in last for name, amount in one.costs.items() if amount})
-    rows = tuple((one.key, *(number(one.costs.get(name, 0), 4) for name in names)) for one in last)
-    columns = ("Round", *names)
+    told = cost_columns([one.costs for one in last])
+    rows = tuple((one.key, *(cost_cell(one.costs, *column) for column in told)) for one in last)
+    columns = ("Round", *(f"{what}: {unit if unit in UNITS else f'{unit}s'}" for what, unit in told))
     return Table("Cost by round", columns, rows, frozenset(range(1, len(columns))), "Nothing was spent.")
 
 

@@ -1,4 +1,4 @@
-"""What a round cost, what it ran with, and how to make it again or undo it. No results."""
+"""What a round ran with, what it made, and how to make it again or undo it. No results."""
 
 import json
 import shlex
@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from agent_evo_dagster.analysis.frames import rows_of
-from agent_evo_dagster.analysis.text import duration, number
+from agent_evo_dagster.analysis.text import number
 from agent_evo_dagster.analysis.views.page import PatchView, Table
 
 # Dagster wants its home as an absolute path; the command is for the folder of the checkout.
@@ -40,18 +40,6 @@ def _settings(caption: str, rows: Iterable[Mapping[str, object]], empty: str) ->
 def _value(text: object) -> str:
     value = json.loads(text) if isinstance(text, str) else text
     return number(value, 6) if isinstance(value, float) else "none" if value in ("", None) else str(value)
-
-
-def cost_table(costs: Mapping[str, float]) -> Table:
-    """What was measured of the cost, by name."""
-    rows = tuple((name.replace("_", " "), _amount(name, value)) for name, value in sorted(costs.items()))
-    return Table("Cost", ("What", "Amount"), rows, frozenset({1}), "No cost was measured.")
-
-
-def _amount(name: str, value: float) -> str:
-    if name.endswith("seconds"):
-        return duration(value)
-    return f"{number(value / 2**20)} MiB" if name.endswith("bytes") else number(value, 4)
 
 
 def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:

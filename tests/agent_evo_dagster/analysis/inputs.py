@@ -7,6 +7,7 @@ import polars as pl
 from agent_evo_dagster.analysis.report import ReportInputs
 from agent_evo_dagster.analysis.sessions import find_in_sessions
 from agent_evo_dagster.analysis.training import find_in_training
+from agent_evo_dagster.analysis.views.costs import CostLine
 from agent_evo_dagster.analysis.views.policy import trend_rows
 from agent_evo_dagster.analysis.views.training import training_rows
 from tests.agent_evo_dagster.analysis.builders import (
@@ -67,6 +68,6 @@ def small_inputs(**fields: object) -> ReportInputs:
         ),
         compiled=pl.DataFrame({"name": ["rllm-config"], "sha256": ["a" * 64]}),
         checkpoints={"after": "b" * 64},
-        costs={"wall_seconds": 83.0, "peak_memory_bytes": 2.0**30},
+        costs=(CostLine("training", {"rollout": 1280, "tokens": 34447}),),
     )
     return replace(made, **fields)

@@ -4,6 +4,7 @@ import polars as pl
 
 from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs
 from agent_evo_dagster.analysis.views.all_rounds import RoundLine
+from agent_evo_dagster.analysis.views.costs import CostLine
 from agent_evo_dagster.analysis.views.gate import patch_views
 from agent_evo_dagster.analysis.views.policy import changes_of, trend_rows
 from tests.agent_evo_dagster.analysis.builders import START, evaluation_frame, life_frame, patch_frames
@@ -31,7 +32,7 @@ def line(
         "reward": 0.4,
         "changes": changes_of(SCORES),
         "patches": patch_views(key, *patch_frames(decision).values(), life_frame(*events)),
-        "costs": {"gate rollouts": 1600},
+        "costs": (CostLine("judge probe", {"rollout": 1600}),),
         "problem": "",
         "link": f"{key}/report.html",
     }

@@ -9,6 +9,7 @@ import pytest
 from agent_evo_dagster.analysis.all_rounds import AllRoundsInputs, render_all_rounds
 from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views import all_rounds as views
+from agent_evo_dagster.analysis.views.costs import CostLine
 from agent_evo_dagster.patches.life import LIFE_SCHEMA
 from tests.agent_evo_dagster.analysis.builders import life_frame
 from tests.agent_evo_dagster.analysis.pages import Outline
@@ -63,11 +64,26 @@ def test_the_record_has_the_newest_first():
 
 
 def test_costs_are_told_by_round_and_in_all():
-    rounds = [line(1, costs={"gate rollouts": 1600, "gate tokens": 0}), line(2, costs={"gate rollouts": 100})]
+    probe = CostLine("judge probe", {"rollout": 1600, "tokens": 50})
+    told, untold = (CostLine("analyst", {"call": 0, "tokens": n, "US dollars": n}) for n in (7, None))
+    rounds = [line(1, costs=(probe, told)), line(2, costs=(untold,))]
     table = views.cost_by_round(rounds)
-    assert table.columns == ("Round", "gate rollouts")
-    assert table.rows == (("round-0001", "1600"), ("round-0002", "100"))
-    assert "1700 gate rollouts" in views.cards(rounds)[3].notes
+    assert table.columns == (
+        "Round", "judge probe: rollouts", "judge probe: tokens", "analyst: tokens", "analyst: US dollars",
+    )  # fmt: skip
+    assert table.rows == (
+        ("round-0001", "1600", "50", "7", "7"),
+        ("round-0002", "0", "0", "not told", "not told"),
+    )
+    card = views.cards(rounds)[3]
+    assert card.notes == (
+        "57 tokens, and what analyst took, not told",
+        "7 US dollars, and what analyst took, not told",
+    )
+
+
+def test_nobody_having_spent_a_unit_gives_it_no_column():
+    assert views.cost_by_round([line(1, costs=(CostLine("operator", {"tokens": 0}),))]).columns == ("Round",)
 
 
 def test_a_round_that_did_not_end_or_cannot_be_told_hides_no_other():
@@ -77,7 +93,7 @@ def test_a_round_that_did_not_end_or_cannot_be_told_hides_no_other():
         settings={},
         changes={},
         patches=(),
-        costs={},
+        costs=(),
         reward=None,
         link="",
         problem="no scores",

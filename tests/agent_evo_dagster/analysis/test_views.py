@@ -5,6 +5,7 @@ import pytest
 
 from agent_evo_dagster.analysis.calls import read_calls
 from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
+from agent_evo_dagster.analysis.views.costs import CostLine, cost_table
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError, EvaluationError
 from tests.agent_evo_dagster.analysis.builders import (
@@ -225,14 +226,16 @@ def test_settings_that_somebody_gave_are_shown_with_their_source_and_the_others_
     assert defaults.rows == (("dataset_path", "none", "default", "training defaults"),) and defaults.folded
 
 
-def test_costs_are_shown_in_the_units_of_people():
-    rows = provenance.cost_table(
-        {"wall_seconds": 83.0, "peak_memory_bytes": 2.0**30, "gate rollouts": 1600}
-    ).rows
-    assert rows == (
-        ("gate rollouts", "1600"),
-        ("peak memory bytes", "1,024 MiB"),
-        ("wall seconds", "1 min 23 s"),
+def test_each_who_spends_has_a_line_of_costs_and_what_nobody_told_is_said():
+    lines = (
+        CostLine("training", {"rollout": 1280, "optimiser step": 1, "tokens": 34447}, "tokens sampled"),
+        CostLine("analyst", {"call": 0, "tokens": None, "US dollars": None}),
+        CostLine("judge llm", {"call": 2, "tokens": 900, "US dollars": 0.25}),
+    )
+    assert cost_table(lines).rows == (
+        ("training", "1280 rollouts, 1 optimiser step", "34,447", "own machines", "tokens sampled"),
+        ("analyst", "none", "not told", "not told", ""),
+        ("judge llm", "2 calls", "900", "0.25", ""),
     )
 
 

@@ -71,6 +71,10 @@ def test_the_same_question_is_not_asked_again(ask, service):
     again, fake = ask(service)
     assert fake.requests == [] and again.run.recorded and again.run.usage.calls == 0
     assert (again.drafts, again.observations) == (first.drafts, first.observations)
+    took = [
+        (one.calls, one.tokens, one.cost_usd) for one in (again.run.took, first.run.took, first.run.usage)
+    ]
+    assert took == [took[0]] * 3 and took[0][0] == 1
 
 
 def test_a_record_that_cannot_be_read_is_an_error(ask, tmp_path):
