@@ -7,8 +7,9 @@ from rich.console import Console
 
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.telling import plain
+from agent_evo_dagster.query.pointing import pointed
 from agent_evo_dagster.query.rendering import told
-from agent_evo_dagster.query.tracing import Traced, trace
+from agent_evo_dagster.query.tracing import SHORTEST, Traced, trace
 
 _WIDTH = 11  # characters of the names beside what is told
 
@@ -19,7 +20,9 @@ def evidence(
 ) -> None:
     """Show the finding, segment, step, event or session that each id stands for; exit 1 where none does."""
     console = Console(soft_wrap=True)
-    found = trace(current_settings().warehouse, ids)
+    pointers = {one: way for one in ids if (way := pointed(one)) is not None}
+    wanted = [one for one in ids if one not in pointers or len(one) >= SHORTEST]
+    found = trace(current_settings().warehouse, wanted) if wanted else {}
     for several in found.values():
         for traced in several.shown:
             _show(console, traced, characters)
@@ -30,14 +33,18 @@ def evidence(
                 "ask: agent-evo query"
             )
             Console(stderr=True, soft_wrap=True).print(note)
-    unknown = [one for one, several in found.items() if not several.shown]
+    unknown = [one for one in dict.fromkeys(ids) if one not in found or not found[one].shown]
     for one in unknown:
-        note = plain(
-            f"No round has stored anything under {one}. A figure of a training, as reward@0-10, is a metric "
-            f'and a range of steps: agent-evo query "SELECT * FROM metrics". A patch: agent-evo patches show'
-        )
+        note = plain(pointers.get(one) or _unknown(one))
         Console(stderr=True, soft_wrap=True).print(note)
     raise typer.Exit(1 if unknown else 0)
+
+
+def _unknown(one: str) -> str:
+    return (
+        f"No round has stored anything under {one}. Findings and segments, by their ids: "
+        'agent-evo query "SELECT finding_id, kind, summary FROM findings"'
+    )
 
 
 def _show(console: Console, traced: Traced, characters: int) -> None:

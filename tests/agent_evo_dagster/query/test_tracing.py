@@ -1,5 +1,6 @@
 """Ids of evidence are looked up: what each stands for, and what holds it, in text bounded and visible."""
 
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -8,8 +9,10 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.analysis.types import FINDING_SCHEMA
 from agent_evo_dagster.cli.main import app
-from agent_evo_dagster.query.store import QueryError
+from agent_evo_dagster.query.pointing import pointed
+from agent_evo_dagster.query.store import QueryError, run_query
 from agent_evo_dagster.query.tracing import MOST, Found, Traced, trace
+from agent_evo_dagster.training.types import METRIC_SCHEMA
 from agent_evo_dagster.warehouse import Warehouse
 
 
@@ -123,3 +126,38 @@ def test_a_long_text_is_cut_in_its_middle(home):
     name = long["step_id"][0]
     output = CliRunner().invoke(app, ["evidence", name, "--characters", "100"]).stdout
     assert "4,903 characters are left out here" in output and "end" in output and len(output) < 1500
+
+
+def test_what_other_commands_show_is_told_with_the_command(home):
+    result = CliRunner().invoke(app, ["evidence", "p-49852d4bfb677713", "round-0001", "kl@0-3"])
+    assert result.exit_code == 1
+    assert "by: agent-evo patches show p-49852d4bfb677713\n" in result.stderr
+    assert "by: agent-evo rounds show round-0001\n" in result.stderr
+    assert 'by: agent-evo query "SELECT' not in result.stderr and "agent-evo query 'SELECT" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("one", "rows"),
+    [
+        ("reward@2-3", [("round-0001", 2, 0.5), ("round-0001", 3, 0.5)]),
+        ('it\'s; "$(ls)" {name}@1-2', [("round-0001", 1, 0.25)]),
+        ("rollouts.reward@1-1", [("round-0001", 1, 0.5)]),
+        ("rollouts.equal_groups@1-9", [("round-0001", 1, 0.5)]),
+        ("never@1-2", []),
+    ],
+)
+def test_the_command_of_a_metric_finds_its_steps_whatever_it_is_called(warehouse, one, rows):
+    values = [(step, "reward", 0.5, True) for step in (1, 2, 3)] + [(1, 'it\'s; "$(ls)" {name}', 0.25, True)]
+    metrics = pl.DataFrame(values, schema=METRIC_SCHEMA, orient="row")
+    Warehouse(warehouse).write(("training_metrics",), "round-0001", metrics)
+    rollouts = pl.DataFrame({"step": [1] * 4, "group": [0, 0, 1, 1], "reward": [0.0, 1.0, 0.5, 0.5]})
+    Warehouse(warehouse).write(("rollout_trajectories",), "round-0001", rollouts)
+    command = pointed(one).split("by: ")[1]
+    program, query, sql = shlex.split(command)
+    assert (program, query) == ("agent-evo", "query")
+    assert run_query(warehouse, sql).rows == rows
+
+
+@pytest.mark.parametrize("one", ["f-0123456789abcdef", "p-xyz", "reward", "reward@1", "round-1", "@1-2", ""])
+def test_what_has_another_form_is_looked_up(one):
+    assert pointed(one) is None
