@@ -17,6 +17,8 @@ RollbackScope = Literal["off", "auto", "all"]
 AnalystName = Literal["rules", "anthropic", "openai", "claude_code"]
 JudgeName = Literal["rollout", "llm"]
 ServiceName = Literal["anthropic", "openai", "claude_code"]
+WEEK = 604_800.0  # seconds; sockets and polls take a few of them and no more
+YEAR = 31_536_000.0
 
 
 class Settings(BaseSettings):
@@ -70,7 +72,7 @@ class Settings(BaseSettings):
         None, ge=0, allow_inf_nan=False, description="US dollars that one analysis may cost."
     )
     analyst_seconds: float = Field(
-        300.0, gt=0, allow_inf_nan=False, description="Seconds that one analysis may take."
+        300.0, gt=0, le=WEEK, allow_inf_nan=False, description="Seconds that one analysis may take."
     )
     analyst_output_tokens: int = Field(8000, ge=1, description="Tokens of one answer.")
     judges: Annotated[tuple[JudgeName, ...], NoDecode] = Field(
@@ -98,7 +100,11 @@ class Settings(BaseSettings):
     )
     rollout_tokens: int = Field(10_000_000, ge=1, description="Tokens that one round's rollouts may take.")
     rollout_seconds: float = Field(
-        4 * 3600.0, gt=0, allow_inf_nan=False, description="Seconds that one round's rollouts may take."
+        4 * 3600.0,
+        gt=0,
+        le=WEEK,
+        allow_inf_nan=False,
+        description="Seconds that one round's rollouts may take.",
     )
     rollout_output_tokens: int = Field(4000, ge=1, description="Tokens of one answer of a model.")
     operator_model: str | None = Field(
@@ -121,7 +127,7 @@ class Settings(BaseSettings):
         None, ge=0, allow_inf_nan=False, description="US dollars that one round's judging may cost."
     )
     judge_seconds: float = Field(
-        900.0, gt=0, allow_inf_nan=False, description="Seconds that one round's judging may take."
+        900.0, gt=0, le=WEEK, allow_inf_nan=False, description="Seconds that one round's judging may take."
     )
     judge_output_tokens: int = Field(2000, ge=1, description="Tokens of one answer.")
     trainer_python: Path | None = Field(None, description="Python that runs the worker; default: this one.")
@@ -129,9 +135,12 @@ class Settings(BaseSettings):
         None, description="YAML or JSON file of where runs compute: backends' Pythons, devices, servers, Ray."
     )
     heartbeat_timeout: float = Field(
-        300.0, gt=0, description="Seconds without a sign of life after which a worker counts as hung."
+        300.0,
+        gt=0,
+        le=WEEK,
+        description="Seconds without a sign of life after which a worker is hung.",
     )
-    time_limit: float = Field(6 * 3600.0, gt=0, description="Seconds that a training job may take.")
+    time_limit: float = Field(6 * 3600.0, gt=0, le=YEAR, description="Seconds that a training job may take.")
 
     @field_validator("redact", "detectors", "judges", mode="before")
     @classmethod

@@ -20,7 +20,9 @@ def watch(
     key: Annotated[str, typer.Argument(help="Round, such as round-0001.")],
     *,
     once: Annotated[bool, typer.Option("--once", help="Look once instead of until its end.")] = False,
-    every: Annotated[float, typer.Option("--every", min=0.1, help="Seconds between two looks.")] = 5.0,
+    every: Annotated[
+        float, typer.Option("--every", min=0.1, max=86_400, help="Seconds between two looks.")
+    ] = 5.0,
     patience: Annotated[
         float, typer.Option("--patience", min=0, help="Seconds without any work until it gives up.")
     ] = 120.0,

@@ -13,7 +13,7 @@ from agent_evo_dagster.operators.workspace import Workspace, workspace
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.rollouts.checking import answers, lay_out, passes
 from agent_evo_dagster.rollouts.tasks import Task
-from agent_evo_dagster.rollouts.types import Attempt, Budget, Finish
+from agent_evo_dagster.rollouts.types import Attempt, Budget, Finish, counted, paid
 from agent_evo_dagster.skills.types import CompiledSkill
 
 _ASKED: Final = "Do this as the skill {skill} of this project says.\n\n{prompt}"
@@ -106,8 +106,8 @@ def _attempt(task: Task, place: Workspace, ended: Ended, *, most: float, short: 
     attempt = Attempt(
         done=None if failed or cut else _done(task, place, result.result or ""),
         finish="infra_error" if failed or cut or finish is None else finish,
-        tokens=result.usage.read + result.usage.output_tokens,
-        cost_usd=result.total_cost_usd,
+        tokens=counted(result.usage.read + result.usage.output_tokens),
+        cost_usd=paid(result.total_cost_usd),
         most_usd=most if result.total_cost_usd is None else None,
         seconds=seconds,
         models=tuple(sorted(result.models)),

@@ -14,7 +14,7 @@ from agent_evo_dagster.capture.usage import Price
 from agent_evo_dagster.errors import AnalystBudgetError, AnalystError
 from agent_evo_dagster.rollouts.checking import answers
 from agent_evo_dagster.rollouts.tasks import Task
-from agent_evo_dagster.rollouts.types import Attempt, Budget
+from agent_evo_dagster.rollouts.types import Attempt, Budget, counted, paid
 from agent_evo_dagster.skills.types import CompiledSkill
 
 CALLS: Final = 8  # of one attempt, tries after a busy service among them
@@ -97,8 +97,8 @@ def _attempt(
         done=done,
         finish="infra_error" if done is None else "stop",
         calls=used.calls,
-        tokens=used.tokens,
-        cost_usd=used.cost_usd,
+        tokens=counted(used.tokens),
+        cost_usd=paid(used.cost_usd),
         seconds=used.seconds,
         models=models,
         why=why,

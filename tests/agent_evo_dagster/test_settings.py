@@ -1,11 +1,13 @@
 """Settings: what the environment says, and what it may not say."""
 
+import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from agent_evo_dagster.errors import SettingsError
-from agent_evo_dagster.settings import Settings, read_settings
+from agent_evo_dagster.settings import WEEK, Settings, read_settings
 
 
 @pytest.fixture(autouse=True)
@@ -66,3 +68,21 @@ def test_judges_are_asked_for_by_name_and_one_that_is_none_is_refused(monkeypatc
     monkeypatch.setenv("AGENT_EVO_JUDGES", "llm,oracle")
     with pytest.raises(SettingsError, match=r"AGENT_EVO_JUDGES.*'rollout' or 'llm'"):
         read_settings()
+
+
+@pytest.mark.parametrize(
+    "name", ["ANALYST_SECONDS", "JUDGE_SECONDS", "ROLLOUT_SECONDS", "HEARTBEAT_TIMEOUT", "TIME_LIMIT"]
+)
+@pytest.mark.parametrize("value", ["0", "-1", "1e9", "1e300", "inf", "nan"])
+def test_seconds_are_no_more_than_what_waits_for_them_can_take(monkeypatch, name, value):
+    monkeypatch.setenv(f"AGENT_EVO_{name}", value)
+    with pytest.raises(SettingsError, match=f"AGENT_EVO_{name}"):
+        read_settings()
+
+
+def test_the_longest_time_that_may_be_asked_for_is_one_that_a_socket_takes(monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_ROLLOUT_SECONDS", f"{WEEK}")
+    assert read_settings().rollout_seconds == WEEK
+    with socket.socket() as one:
+        one.settimeout(WEEK)
+    assert subprocess.run(["true"], capture_output=True, timeout=WEEK, check=True).returncode == 0

@@ -77,3 +77,10 @@ def test_json_has_one_object_a_line(looks: list[Progress]) -> None:
         ("running", 2, ["not finite: kl"]),
         ("waiting", None, []),
     ]
+
+
+@pytest.mark.parametrize("every", ["0", "1e12", "inf", "nan"])
+def test_a_pause_that_nobody_can_wait_is_refused_before_the_first_look(looks, every):
+    looks.append(AT_WORK)
+    result = CliRunner().invoke(app, ["rounds", "watch", KEY, "--every", every, "--once"])
+    assert result.exit_code == 2 and not result.stdout

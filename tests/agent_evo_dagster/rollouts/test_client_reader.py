@@ -9,7 +9,7 @@ from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.running import Runner
 from agent_evo_dagster.rollouts.tasks import Task
-from agent_evo_dagster.rollouts.types import Budget
+from agent_evo_dagster.rollouts.types import MOST_TOKENS, MOST_USD, Budget
 from tests.agent_evo_dagster.analysts.fake_client import result
 from tests.agent_evo_dagster.operators.scripted_model import ScriptedModel, needs_client
 from tests.agent_evo_dagster.rollouts.material import ENOUGH, compiled, sides, tasks
@@ -51,6 +51,15 @@ def test_a_task_is_done_in_a_new_place_with_all_skills_and_no_hook(client):
     assert flags["--allowedTools"].endswith("Bash(python3 *)") and flags["--model"] == "sonnet"
     assert (flags["--max-turns"], flags["--max-budget-usd"]) == ("8", "0.500000")
     assert not Path(seen["cwd"]).exists()
+
+
+def test_more_than_any_run_takes_counts_as_the_most_and_ends_the_trial(client):
+    told = result(usage={"input_tokens": 10**30}, total_cost_usd=1e300)
+    client.plan(*[told] * 2)
+    done = attempt()
+    assert (done.tokens, done.cost_usd) == (MOST_TOKENS, MOST_USD)
+    trial = Runner(ClientReader(), ENOUGH, 2, "round-0001").trial(sides(SKILL, SKILL), [CHECKED])
+    assert trial.rows.height == 1 and "(1 of 4 rollouts were run)" in trial.facts.stopped_early
 
 
 def test_what_is_left_undone_is_told_by_the_check(client):

@@ -11,7 +11,7 @@ from agent_evo_dagster.capture.usage import Price
 from agent_evo_dagster.errors import AnalystError
 from agent_evo_dagster.rollouts.model_reader import ModelReader
 from agent_evo_dagster.rollouts.tasks import Check, Task
-from agent_evo_dagster.rollouts.types import Budget
+from agent_evo_dagster.rollouts.types import MOST_TOKENS, MOST_USD, Budget
 from tests.agent_evo_dagster.analysts.fake_models import FakeModels, completion, serving
 from tests.agent_evo_dagster.rollouts.material import ENOUGH, compiled
 
@@ -65,6 +65,14 @@ def test_a_refusal_is_lost_and_its_cost_counts():
 def test_what_is_left_to_spend_ends_it():
     lost, _ = attempt(said("42"), left=Budget(1000.0, 100, None))
     assert lost.ended and "125 of 100 tokens" in lost.why
+
+
+def test_more_tokens_than_any_answer_takes_count_as_the_most():
+    status, body, headers = said("42")
+    huge = (status, {**body, "usage": {"prompt_tokens": 10**30, "completion_tokens": 1}}, headers)
+    price = Price(input=1e9, output=1.0, cache_creation=1.0, cache_read=1.0)
+    lost, _ = attempt(huge, price=price)
+    assert (lost.tokens, lost.cost_usd, lost.ended) == (MOST_TOKENS, MOST_USD, True)
 
 
 def test_it_takes_tasks_of_words_alone():

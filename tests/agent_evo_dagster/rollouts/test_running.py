@@ -1,7 +1,11 @@
 """Pairs of rollouts: mixed, kept, within the budget, and never with a hole that nobody sees."""
 
+import json
+import math
+
 import pytest
 
+from agent_evo_dagster.errors import TaskError
 from agent_evo_dagster.patches.rollout import ROLLOUT_ROWS
 from agent_evo_dagster.rollouts.running import Runner, order
 from agent_evo_dagster.rollouts.types import Budget
@@ -49,6 +53,41 @@ def test_another_round_another_text_or_another_task_is_tried_anew(tmp_path):
     reader = Scripted()
     runner(reader, tmp_path).trial(sides(), [tasks(1)[0].model_copy(update={"prompt": "Is it?"})])
     assert len(reader.given) == 4
+
+
+@pytest.mark.parametrize("change", [{"asked": "another"}, {"engine": "scripted 2"}])
+def test_another_model_or_another_version_is_tried_anew(tmp_path, change):
+    runner(Scripted(asked="one"), tmp_path).trial(sides(), tasks(2))
+    reader = Scripted(**{"asked": "one", **change})
+    runner(reader, tmp_path).trial(sides(), tasks(2))
+    assert len(reader.given) == 8
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tokens": -1},
+        {"tokens": 10**30},
+        {"tokens": True},
+        {"calls": -1},
+        {"calls": 10**30},
+        {"cost_usd": -0.01},
+        {"cost_usd": 1e300},
+        {"cost_usd": math.nan},
+        {"most_usd": math.inf},
+        {"seconds": -1.0},
+        {"seconds": 1e300},
+        {"done": "yes"},
+    ],
+)
+def test_a_record_of_what_cannot_be_is_none(tmp_path, change):
+    with pytest.raises(ValueError, match=next(iter(change))):
+        attempt(**change)
+    runner(Scripted(), tmp_path).trial(sides(), tasks(1))
+    for path in tmp_path.iterdir():
+        path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(TaskError, match="Delete it to run it again"):
+        runner(Scripted(), tmp_path).trial(sides(), tasks(1))
 
 
 def test_a_killed_trial_goes_on_where_it_was(tmp_path):
