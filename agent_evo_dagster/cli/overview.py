@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from agent_evo_dagster.analysis.display import one_line
+from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.opening import origin_told
 from agent_evo_dagster.rounds.runs import train_dir
@@ -43,9 +44,10 @@ def print_round(settings: Settings, key: str) -> None:
         console.print(f"skills      {count} in {folder}")
 
 
-def print_failure(console: Console, key: str, state: RoundState) -> None:
-    """Print each step of the round that failed and why, and how to go on."""
-    told = [f"{key} failed at {one.step}: {one_line(one.message)}" for one in state.failures]
+def print_failure(console: Console, key: str, state: RoundState, *, characters: int = 4000) -> None:
+    """Print each step of the round that failed and why, so many characters of it, and how to go on."""
+    reasons = {one.step: excerpt(one_line(one.message), characters) for one in state.failures}
+    told = [f"{key} failed at {step}: {reason}" for step, reason in reasons.items()]
     for line in told or [f"{key} {state.told}"]:
         console.print(line, markup=False, highlight=False)
     console.print(f"Mend what it names, then go on: agent-evo rounds run {key}", highlight=False)

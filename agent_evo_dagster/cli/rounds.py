@@ -36,6 +36,7 @@ JOBS = {
     "training": "train_policy",
     "adopt": "adopt",
 }
+_OF_A_FAILURE = 300  # characters in the list; `agent-evo rounds show` has all
 Request = Annotated[
     str, typer.Option("--request", help="What to train, in plain language (English or Chinese).")
 ]
@@ -117,7 +118,7 @@ def list_(as_json: Annotated[bool, typer.Option("--json", help="One JSON array."
     show_rows(screen(), names, [_row(one, state.word) for one, state in states])
     for one, state in states:
         if state.reason:
-            print_failure(Console(soft_wrap=True), one.key, state)
+            print_failure(Console(soft_wrap=True), one.key, state, characters=_OF_A_FAILURE)
 
 
 @app.command()

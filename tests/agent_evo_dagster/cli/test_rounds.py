@@ -149,6 +149,9 @@ def test_a_round_that_failed_is_told_with_step_and_reason_everywhere(cli, captur
     assert "| round-0001 | failed at skill_patches |" in page and "answered twice with" in page
     (told,) = json.loads(cli("rounds", "list", "--json")[1])
     assert (told["state"], told["failures"][0]["step"]) == ("failed", "skill_patches")
+    record_failure(settings.rounds / "round-0001", failure.model_copy(update={"message": "x" * 999}))
+    assert "x" * 301 not in cli("rounds", "list")[1] and "x" * 999 in cli("rounds", "show", "round-0001")[1]
+    record_failure(settings.rounds / "round-0001", failure)
     code, _, err = cli("rounds", "watch", "round-0001")
     assert code == 3 and "failed at skill_patches: the model answered" in err and go_on in err
 
