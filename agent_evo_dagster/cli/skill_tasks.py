@@ -1,6 +1,7 @@
 """`agent-evo skills tasks`: the tasks that a skill's patches are tried on, and ids for more of them."""
 
 import json
+import re
 from itertools import count, islice
 from typing import Annotated
 
@@ -9,10 +10,12 @@ from rich.console import Console
 from rich.table import Table
 
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
+from agent_evo_dagster.errors import TaskError
 from agent_evo_dagster.evaluation.regressions import rollouts_needed
 from agent_evo_dagster.evaluation.splits import split_of
 from agent_evo_dagster.patches.pairing import MIN_TASKS
-from agent_evo_dagster.rollouts.tasks import FOLDER, Task, of_the_judge, read_tasks
+from agent_evo_dagster.patches.types import NAME_PATTERN
+from agent_evo_dagster.rollouts.tasks import FOLDER, MAX_ID, Task, of_the_judge, read_tasks
 
 
 def tasks(
@@ -27,7 +30,7 @@ def tasks(
     """List the tasks that patches of a skill are tried on, and whether they are enough."""
     chosen = opened(bank)
     found = read_tasks(chosen.path / FOLDER, chosen.ref(skill).name)
-    free = _free(ids, {task.id for task in found}) if ids else []
+    free = [] if ids is None else _free(_beginning(ids), {task.id for task in found})
     if as_json:
         rows = [{"id": task.id, "split": split_of(task.id), "told_by": _told_by(task)} for task in found]
         print(json.dumps({"skill": skill, "tasks": rows, "ids": free}))
@@ -53,6 +56,20 @@ def _enough(skill: str, found: list[Task]) -> str:
     if number < MIN_TASKS:
         return f"{told}; its patches are tried from {MIN_TASKS} on. Find ids: --ids BEGINNING"
     return f"{told}; a patch takes {2 * number * rollouts_needed(number)} rollouts."
+
+
+def _beginning(asked: str) -> str:
+    """The beginning of ids that was asked for.
+
+    Raises:
+        TaskError: no id of a task begins so.
+    """
+    if re.fullmatch(NAME_PATTERN, asked) is None or len(asked) > MAX_ID - 10:
+        raise TaskError(
+            f"Ids that begin with {asked!r} were asked for. Ids of tasks are lower-case letters, digits and "
+            f"single hyphens, at most {MAX_ID} characters: --ids read-log"
+        )
+    return asked
 
 
 def _free(beginning: str, taken: set[str]) -> list[str]:

@@ -30,6 +30,7 @@ from agent_evo_dagster.strict_yaml import read_mapping
 
 FOLDER: Final = "tasks"
 SUFFIX: Final = ".yaml"
+MAX_ID: Final = 80  # characters
 # What the client would read as its own, and what tells it of a project.
 _OF_THE_CLIENT: Final = frozenset(
     {".claude", ".git", ".agent_evo", "claude.md", "claude.local.md", ".mcp.json"}
@@ -146,7 +147,7 @@ class Limits(_Strict):
 class Task(_Strict):
     """One task: a prompt, and either a check of what was left or the expected answer."""
 
-    id: Annotated[str, StringConstraints(max_length=80, pattern=f"^{NAME_PATTERN}$")]
+    id: Annotated[str, StringConstraints(max_length=MAX_ID, pattern=f"^{NAME_PATTERN}$")]
     prompt: Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
     files: Files = Field({}, description="What lies in the working folder, by path.")
     allow: tuple[Permission, ...] = Field(

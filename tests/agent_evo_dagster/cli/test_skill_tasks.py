@@ -42,6 +42,12 @@ def test_ids_that_the_judge_may_use_are_found(bank):
     assert "Of the split judge: sum-" in told(bank, "--ids", "sum").output
 
 
+@pytest.mark.parametrize("beginning", ["x y", "", "Read", "a_b", "-a", "../x", "x" * 71])
+def test_ids_that_no_task_can_have_are_not_offered(bank, beginning):
+    asked = told(bank, f"--ids={beginning}")
+    assert isinstance(asked.exception, TaskError) and "lower-case letters, digits" in str(asked.exception)
+
+
 def test_a_broken_task_and_an_unknown_skill_are_errors(bank):
     written(bank.path / "tasks", "alpha", 1)
     (bank.path / "tasks" / "alpha" / "y.yaml").write_text("id: y\n")
