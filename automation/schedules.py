@@ -6,6 +6,7 @@ import dagster as dg
 
 from agent_evo_dagster.errors import EmptySpoolError
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
+from agent_evo_dagster.rounds.services import require_services
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
@@ -28,6 +29,7 @@ def build_nightly(settings: Settings, template: Path) -> dg.ScheduleDefinition:
         context: dg.ScheduleEvaluationContext,
     ) -> list[dg.RunRequest] | dg.SkipReason:
         observe_bank(context.instance, settings, template)
+        require_services(settings)  # else the tick fails, and tells what is missing: nothing was trained
         keys = unstarted(context.instance, RoundStore(settings.rounds), "schedule")
         try:
             keys.append(open_round(settings, template, RoundRequest(opened_by="schedule")).key)

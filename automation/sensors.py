@@ -10,6 +10,7 @@ from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.adoption import not_adopted
 from agent_evo_dagster.rounds.deciding import Synced, desk_of, expiry_of
 from agent_evo_dagster.rounds.opening import RoundRequest, news, open_round
+from agent_evo_dagster.rounds.services import require_services
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from assets.partitions import EVOLUTION_ROUNDS
@@ -32,12 +33,13 @@ def build_spool_sensor(settings: Settings, template: Path, *, enough: int = 5) -
         observe_bank(context.instance, settings, template)
         store = RoundStore(settings.rounds)
         keys = unstarted(context.instance, store, "sensor")
+        ask = RoundRequest(opened_by="sensor")
         if not keys:
-            ask = RoundRequest(opened_by="sensor")
             new = news(settings, store, ask, datetime.now(UTC))
             if len(new.sessions) < enough:
                 return dg.SkipReason(_waits(len(new.sessions), enough, new.unreadable))
-            keys = [open_round(settings, template, ask).key]
+        require_services(settings)  # else the tick fails, and tells what is missing: nothing was trained
+        keys = keys or [open_round(settings, template, ask).key]
         return dg.SensorResult(
             run_requests=[dg.RunRequest(run_key=key, partition_key=key) for key in keys],
             dynamic_partitions_requests=[EVOLUTION_ROUNDS.build_add_request(keys)],

@@ -22,8 +22,8 @@ class AskingResource(dg.ConfigurableResource[Any]):
     seconds: float
     output_tokens: int
 
-    def choice(self, service: str, budget: Budget) -> Choice:
-        """The model of `service` that is to be asked, within `budget`."""
+    def choice(self, service: str | None, budget: Budget) -> Choice:
+        """The model of `service` that is to be asked, within `budget`; None: no service is named."""
         return Choice(
             analyst=service,
             model=self.model,

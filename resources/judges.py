@@ -4,13 +4,10 @@ from typing import Any
 
 import dagster as dg
 
-from agent_evo_dagster.analysts.budget import Budget, Names
+from agent_evo_dagster.analysts.budget import JUDGING, Budget
 from agent_evo_dagster.analysts.jury.examiner import LlmExaminer, Surroundings
 from agent_evo_dagster.analysts.registry import model_of, price_of
-from agent_evo_dagster.errors import SettingsError
 from resources.asking import AskingResource
-
-NAMES = Names("The judging", "AGENT_EVO_JUDGE", "leave llm out of AGENT_EVO_JUDGES")
 
 
 class JudgesResource(dg.ConfigurableResource[Any]):
@@ -33,12 +30,7 @@ class LlmJudgeResource(AskingResource):
             SettingsError: no service is named, or it needs a model's name.
             CaptureError: the table of prices cannot be read.
         """
-        if self.service is None:
-            raise SettingsError(
-                "AGENT_EVO_JUDGES names llm, and no service that it asks. Name one: "
-                "AGENT_EVO_JUDGE_SERVICE=anthropic, openai or claude_code."
-            )
-        budget = Budget(self.calls, self.tokens, self.money, self.seconds, self.output_tokens, NAMES)
+        budget = Budget(self.calls, self.tokens, self.money, self.seconds, self.output_tokens, JUDGING)
         choice = self.choice(self.service, budget)
         return LlmExaminer(
             model=model_of(choice),

@@ -2,19 +2,14 @@
 
 from pathlib import Path
 
+from agent_evo_dagster.analysts.budget import ROLLOUTS
 from agent_evo_dagster.analysts.budget import Budget as AskingBudget
-from agent_evo_dagster.analysts.budget import Names
-from agent_evo_dagster.analysts.registry import model_of, price_of
-from agent_evo_dagster.errors import SettingsError
-from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.examiner import Material, RolloutExaminer
-from agent_evo_dagster.rollouts.model_reader import ModelReader
 from agent_evo_dagster.rollouts.protocol import Reader
+from agent_evo_dagster.rollouts.readers import reader_of
 from agent_evo_dagster.rollouts.types import Budget
 from agent_evo_dagster.skills.bank import SkillBank
 from resources.asking import AskingResource
-
-NAMES = Names("The rollouts", "AGENT_EVO_ROLLOUT", "leave rollout out of AGENT_EVO_JUDGES")
 
 CLIENT_MONEY = 20.0  # US dollars
 
@@ -47,15 +42,5 @@ class RolloutJudgeResource(AskingResource):
         return CLIENT_MONEY if self.money is None and self.reader == "claude_code" else self.money
 
     def _reader(self) -> Reader:
-        if self.reader == "claude_code":
-            return ClientReader(self.model)
-        budget = AskingBudget(output_tokens=self.output_tokens, names=NAMES)
-        choice = self.choice(self.reader, budget)
-        price = price_of(choice)
-        if self.money is not None and price is None:
-            raise SettingsError(
-                f"The rollouts may cost {self.money} USD, and the model {self.model} has no price. Give one "
-                "in the table of AGENT_EVO_PRICES (0 for a server of your own), or unset "
-                "AGENT_EVO_ROLLOUT_MONEY."
-            )
-        return ModelReader(model_of(choice), NAMES, self.output_tokens, price)
+        budget = AskingBudget(money=self.money, output_tokens=self.output_tokens, names=ROLLOUTS)
+        return reader_of(self.choice(self.reader, budget))

@@ -7,7 +7,7 @@ from pydantic import Field, ValidationError
 
 from agent_evo_dagster.analysts.budget import Meter
 from agent_evo_dagster.analysts.forms import A
-from agent_evo_dagster.analysts.http import Key, Request, post
+from agent_evo_dagster.analysts.http import Key, Request, post, require_http
 from agent_evo_dagster.analysts.leniency import Lenient, problems
 from agent_evo_dagster.analysts.types import Prompt, Reply
 from agent_evo_dagster.errors import AnalystError
@@ -46,12 +46,14 @@ class AnthropicModel:
     analyst: str = "anthropic"
 
     def ready(self) -> None:
-        """Whether there is a key.
+        """Whether there is a key, and what sends a request.
 
         Raises:
-            AnalystError: there is none.
+            AnalystError: there is no key.
+            MissingExtraError: httpx is not installed.
         """
         self.key.value()
+        require_http()
 
     def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer.

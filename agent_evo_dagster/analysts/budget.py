@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from agent_evo_dagster.analysts.forms import A
 from agent_evo_dagster.analysts.types import Estimate, Prompt, Reply, Usage
@@ -29,6 +29,11 @@ class Names:
         return f"Raise {self.prefix}_{variable}, or {self.instead}."
 
 
+ANALYSIS: Final = Names()
+JUDGING: Final = Names("The judging", "AGENT_EVO_JUDGE", "leave llm out of AGENT_EVO_JUDGES")
+ROLLOUTS: Final = Names("The rollout", "AGENT_EVO_ROLLOUT", "leave rollout out of AGENT_EVO_JUDGES")
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """The most that one analysis, or one round's judging, may take."""
@@ -38,7 +43,7 @@ class Budget:
     money: float | None = None  # US dollars; None: bounded by tokens alone
     seconds: float = 300.0
     output_tokens: int = 8000  # of one answer
-    names: Names = Names()
+    names: Names = ANALYSIS
 
 
 def tokens_of(characters: int) -> int:
@@ -86,12 +91,17 @@ def refuse_beyond(expected: Estimate, budget: Budget, *, told_by_service: bool) 
     if budget.money is None or told_by_service:
         return
     if expected.cost_usd is None:
-        raise AnalystBudgetError(
-            f"{budget.names.work} may cost {budget.money} USD, and the model has no price. Give one in the "
-            f"table of AGENT_EVO_PRICES (0 for a server of your own), or unset {budget.names.prefix}_MONEY."
-        )
+        raise no_price(budget)
     if expected.cost_usd > budget.money:
         _refuse(budget.names, f"{expected.cost_usd:.4f} USD", f"{budget.money}", "MONEY")
+
+
+def no_price(budget: Budget) -> AnalystBudgetError:
+    """What is wrong with a bound of money that nobody could keep."""
+    return AnalystBudgetError(
+        f"{budget.names.work} may cost {budget.money} USD, and the model has no price. Give one in the "
+        f"table of AGENT_EVO_PRICES (0 for a server of your own), or unset {budget.names.prefix}_MONEY."
+    )
 
 
 def _refuse(names: Names, needed: str, allowed: str, variable: str) -> None:

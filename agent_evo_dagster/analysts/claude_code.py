@@ -5,7 +5,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent_evo_dagster.analysts.budget import Meter, Names
+from agent_evo_dagster.analysts.budget import ANALYSIS, Meter, Names
 from agent_evo_dagster.analysts.client import Result, find_client, read_result, run_client
 from agent_evo_dagster.analysts.client_environment import whole
 from agent_evo_dagster.analysts.forms import A
@@ -22,6 +22,7 @@ class ClaudeCodeModel:
 
     model: str | None = None
     analyst: str = "claude_code"
+    names: Names = ANALYSIS  # of the work that it is asked for
 
     def ready(self) -> None:
         """Whether the client is here.
@@ -29,7 +30,7 @@ class ClaudeCodeModel:
         Raises:
             ClientError: it is not.
         """
-        find_client()
+        find_client(self.names.instead)
 
     def ask(self, prompt: Prompt[A], meter: Meter) -> Reply:
         """One answer.

@@ -73,8 +73,8 @@ class Result(BaseModel):
     models: dict[str, Any] = Field({}, alias="modelUsage")  # by name: those that answered
 
 
-def find_client() -> Path:
-    """The client on this machine's PATH.
+def find_client(instead: str | None = None) -> Path:
+    """The client on this machine's PATH; `instead` is what else the person who asked for it can do.
 
     Raises:
         ClientError: there is none.
@@ -83,8 +83,7 @@ def find_client() -> Path:
     if found is None:
         raise ClientError(
             f"Claude Code was asked for, and no program {PROGRAM!r} is on PATH. Install it "
-            "(npm install -g @anthropic-ai/claude-code), or choose another: AGENT_EVO_ANALYST=rules for "
-            "analysts, --operator direct for rounds."
+            f"(npm install -g @anthropic-ai/claude-code){f', or {instead}' if instead else ''}."
         )
     return Path(found).absolute()
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from agent_evo_dagster.analysts.budget import Meter, Names
@@ -74,7 +75,7 @@ def post(request: Request, meter: Meter) -> bytes:
         AnalystError: the service cannot be reached, refuses, or answers too much.
         AnalystBudgetError: calls or time are spent.
     """
-    httpx = require("httpx", extra="vllm", feature="an analyst that asks a model")
+    httpx = require_http()
     wait = FIRST_WAIT
     with httpx.Client(
         trust_env=False, verify=_trusted()
@@ -89,6 +90,15 @@ def post(request: Request, meter: Meter) -> bytes:
                 raise AnalystError(f"{request.url} answered with {said}.{_advice(answer.status, meter)}")
             meter.wait(_wait(answer.retry_after, wait), f"{said} ({request.url})")
             wait = min(2 * wait, LONGEST_WAIT)
+
+
+def require_http() -> ModuleType:
+    """What sends requests.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    return require("httpx", extra="vllm", feature="A model that is asked by HTTP")
 
 
 @lru_cache

@@ -6,7 +6,7 @@ from pathlib import Path
 from agent_evo_dagster.analysts.anthropic import KEY_VARIABLE as ANTHROPIC_KEY
 from agent_evo_dagster.analysts.anthropic import URL as ANTHROPIC_URL
 from agent_evo_dagster.analysts.anthropic import AnthropicModel
-from agent_evo_dagster.analysts.budget import Budget
+from agent_evo_dagster.analysts.budget import Budget, no_price
 from agent_evo_dagster.analysts.claude_code import ClaudeCodeModel
 from agent_evo_dagster.analysts.http import Key
 from agent_evo_dagster.analysts.openai import KEY_VARIABLE as OPENAI_KEY
@@ -25,7 +25,7 @@ NO_KEY = "none"
 class Choice:
     """Which analyst is wanted, and what it needs."""
 
-    analyst: str  # rules, anthropic, openai or claude_code
+    analyst: str | None  # rules, anthropic, openai or claude_code; None: no service is named
     model: str | None
     url: str | None
     key_env: str | None  # name of the variable with the key; NO_KEY for a server without keys
@@ -67,8 +67,13 @@ def model_of(choice: Choice) -> Model:
     Raises:
         SettingsError: it needs a name and none is given, or there is no such service.
     """
+    if choice.analyst is None:
+        raise SettingsError(
+            "AGENT_EVO_JUDGES names llm, and no service that it asks. Name one: "
+            "AGENT_EVO_JUDGE_SERVICE=anthropic, openai or claude_code."
+        )
     if choice.analyst == "claude_code":
-        return ClaudeCodeModel(choice.model)
+        return ClaudeCodeModel(choice.model, names=choice.budget.names)
     if not choice.model:
         raise SettingsError(
             f"{choice.budget.names.work} by {choice.analyst} was asked for without a model. "
@@ -81,6 +86,18 @@ def model_of(choice: Choice) -> Model:
             f"The analyst {choice.analyst!r} was asked for; there are rules, anthropic, openai, claude_code."
         )
     return OpenAiModel(choice.model, _key(choice, OPENAI_KEY), choice.url or OPENAI_URL)
+
+
+def require_ready(choice: Choice) -> None:
+    """Refuse a choice whose model could not be asked; it is not asked here.
+
+    Raises:
+        AgentEvoError: a service, a model's name, a key, a program, a package or a price is missing.
+    """
+    model = model_of(choice)
+    if choice.budget.money is not None and not choice.bounds_itself and price_of(choice) is None:
+        raise no_price(choice.budget)
+    model.ready()
 
 
 def _key(choice: Choice, usual: str) -> Key:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from agent_evo_dagster.cli.project import current_settings, project_root
+from agent_evo_dagster.cli.project import bank_of, current_settings, project_root
 from agent_evo_dagster.cli.rounds import Set, overrides
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.rounds.configuration import asked_config
@@ -46,10 +46,9 @@ def check(
 ) -> None:
     """Show each setting with its source and reason; exit 1 if refused, 3 if words were not understood."""
     settings = current_settings()
-    bank = settings.bank_path
-    bank = bank if bank.exists() else project_root() / "skill_bank"
     file = read_config_file(config) if config else ConfigFile()
-    found = asked_config(SkillBank.open(bank), request or file.request, overrides(set_ or ()), file.settings)
+    bank = SkillBank.open(bank_of(settings, project_root()))
+    found = asked_config(bank, request or file.request, overrides(set_ or ()), file.settings)
     if as_json:
         typer.echo(json.dumps(_fields(found)))
     else:

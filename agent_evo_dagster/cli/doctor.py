@@ -1,6 +1,7 @@
 """`agent-evo doctor`: what is missing or at risk on this machine, each with the command that mends it."""
 
 import importlib.util
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -9,16 +10,17 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from agent_evo_dagster.analysts.client import find_client
 from agent_evo_dagster.capture.capturing import capturers
 from agent_evo_dagster.capture.copies import DELETED_AFTER, WARN_AFTER, uncopied
 from agent_evo_dagster.cli.hooks import client_folder
-from agent_evo_dagster.cli.project import project_root, settings_of
-from agent_evo_dagster.errors import AgentEvoError, ClientError, DecisionError
+from agent_evo_dagster.cli.project import bank_of, project_root, settings_of
+from agent_evo_dagster.errors import AgentEvoError, DecisionError
+from agent_evo_dagster.evaluation.regressions import rollouts_needed
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.pairing import MIN_TASKS
 from agent_evo_dagster.rollouts.tasks import of_the_judge, read_tasks
 from agent_evo_dagster.rounds.adoption import require_whole_record
+from agent_evo_dagster.rounds.services import services
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -58,11 +60,12 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
     yield _spool(settings)
     yield _transcripts(settings)
     yield _hooks()
-    path = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
+    yield from _named_bank(settings)
+    path = bank_of(settings, root)
     yield _bank(path)
     yield from _decisions(path)
     yield from _packages(path)
-    yield from _client(settings)
+    yield from (Diagnosis(one.missing is None, one.line) for one in services(settings))
     yield from _tasks(settings)
     keys = RoundStore(settings.rounds).keys()
     yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
@@ -75,22 +78,6 @@ def _packages(bank: Path) -> Iterator[Diagnosis]:
     yield from (Diagnosis(True, warning) for warning in found.warnings)
     if found.packages and not found.problems:
         yield Diagnosis(True, f"{found.packages} packages are as they were frozen")
-
-
-def _client(settings: Settings) -> Iterator[Diagnosis]:
-    """Whether Claude Code is here, where a setting asks for it."""
-    asked = {
-        "AGENT_EVO_ANALYST": settings.analyst,
-        "AGENT_EVO_JUDGE_SERVICE": settings.judge_service if "llm" in settings.judges else None,
-        "AGENT_EVO_ROLLOUT_READER": settings.rollout_reader if "rollout" in settings.judges else None,
-    }
-    names = [name for name, value in asked.items() if value == "claude_code"]
-    if not names:
-        return
-    try:
-        yield Diagnosis(True, f"Claude Code at {find_client()}, for {', '.join(names)}")
-    except ClientError as error:
-        yield Diagnosis(False, f"{', '.join(names)}: {error}")
 
 
 def _tasks(settings: Settings) -> Iterator[Diagnosis]:
@@ -106,7 +93,16 @@ def _tasks(settings: Settings) -> Iterator[Diagnosis]:
         more = (
             "" if number >= MIN_TASKS else f"; {MIN_TASKS} are needed: agent-evo skills tasks {folder.name}"
         )
+        more = more or _samples(settings, number)
         yield Diagnosis(not more, f"tasks for {folder.name}: {number} of the split judge{more}")
+
+
+def _samples(settings: Settings, tasks: int) -> str:
+    """What is wrong with the number of rollouts that is asked for, where `tasks` are tried."""
+    needed, asked = rollouts_needed(tasks), settings.rollout_samples
+    if asked is None or asked >= needed:
+        return ""
+    return f"; of each {needed} rollouts are needed, and AGENT_EVO_ROLLOUT_SAMPLES={asked}: unset or raise it"
 
 
 def _spool(settings: Settings) -> Diagnosis:
@@ -143,6 +139,17 @@ def _hooks() -> Diagnosis:
         )
         return Diagnosis(False, told)
     return Diagnosis(True, f"hooks: {found[0] if found else 'nothing'} captures the sessions of this folder")
+
+
+def _named_bank(settings: Settings) -> Iterator[Diagnosis]:
+    """Whether the bank that a setting names is there: a round would make one of the shipped skills there."""
+    path = settings.bank_path
+    if settings.bank is not None and not path.exists():
+        yield Diagnosis(
+            False,
+            f"AGENT_EVO_BANK names {path}, where nothing is; a round would make a bank of the shipped skills "
+            f"there. Correct it, unset it, or make one: agent-evo init {shlex.quote(str(path))}",
+        )
 
 
 def _bank(path: Path) -> Diagnosis:

@@ -39,6 +39,11 @@ def settings_of(root: Path) -> Settings:
     return read_settings(root / ".agent_evo")
 
 
+def bank_of(settings: Settings, root: Path) -> Path:
+    """The bank that the next round reads: the shipped one, where none was made yet."""
+    return settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
+
+
 def current_settings() -> Settings:
     """The settings of the environment; a checkout is looked for only where it names no home."""
     return read_settings() if os.environ.get(HOME) else settings_of(project_root())

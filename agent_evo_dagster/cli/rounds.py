@@ -1,7 +1,7 @@
 """`agent-evo rounds`: open, list, run, watch and show rounds."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,19 +11,23 @@ from rich.console import Console
 from agent_evo_dagster.cli import comparing, watching
 from agent_evo_dagster.cli.operating import OperatorOption, Spending, chosen_operator, operated
 from agent_evo_dagster.cli.overview import print_failure, print_round
-from agent_evo_dagster.cli.project import launch, project_root, settings_of
+from agent_evo_dagster.cli.project import bank_of, launch, project_root, settings_of
 from agent_evo_dagster.cli.tables import show_rows
-from agent_evo_dagster.cli.telling import screen
+from agent_evo_dagster.cli.telling import plain, screen
 from agent_evo_dagster.errors import RoundError, SettingsError
+from agent_evo_dagster.operators.direct import Direct
 from agent_evo_dagster.operators.protocol import Operator
+from agent_evo_dagster.rounds.configuration import asked_config, require_understood
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
+from agent_evo_dagster.rounds.services import require_services
 from agent_evo_dagster.rounds.state import RoundState, state_of
 from agent_evo_dagster.rounds.status import sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import OperatorName, RoundManifest
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.training.config import TrainingConfig
-from agent_evo_dagster.training.config_sources import resolve_config
+from agent_evo_dagster.training.config_sources import ResolvedConfig
 
 app = typer.Typer(no_args_is_help=True, help="Rounds of evolution: open, list, run, watch, show.")
 
@@ -45,6 +49,9 @@ Set = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A training setting for this round.")
 ]
 Open = Annotated[bool, typer.Option("--include-open-sessions", help="Take sessions that have not ended.")]
+Anyway = Annotated[
+    bool, typer.Option("--anyway", help="Go on with a request of which nothing was understood.")
+]
 Empty = Annotated[bool, typer.Option("--allow-empty", help="Train without any captured session.")]
 
 
@@ -55,13 +62,14 @@ def open_(  # noqa: PLR0917 (options of a command are given by name)
     set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
+    anyway: Anyway = False,
     operator: OperatorOption = "direct",
     budget: Spending = None,
 ) -> None:
     """Open the next round: freeze what it reads, and register it in Dagster."""
     root = project_root()
     settings = settings_of(root)
-    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
+    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty, anyway=anyway)
     manifest = _open(settings, ask, chosen_operator(operator, budget or (), settings))
     code = launch(root, settings, manifest.key)
     screen().print(f"Opened {manifest.key}. Run it: agent-evo rounds run {manifest.key}")
@@ -82,17 +90,21 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
     set_: Set = None,
     include_open: Open = False,
     allow_empty: Empty = False,
+    anyway: Anyway = False,
     operator: OperatorOption = "direct",
     budget: Spending = None,
 ) -> None:
     """Run a round to its end, or several new ones in a row, and show what they did."""
-    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty)
+    ask = RoundRequest(request, seed, overrides(set_ or ()), include_open, allow_empty, anyway=anyway)
     root = project_root()
     settings = settings_of(root)
     follower = chosen_operator(operator, budget or (), settings)
     _refuse_contradictions(key, count, only, ask, operator)
     for _ in range(count):
-        manifest = RoundStore(settings.rounds).load(key) if key else _open(settings, ask, follower)
+        if key:
+            manifest = RoundStore(settings.rounds).load(key)
+        else:
+            manifest = _open(settings, ask, follower, asks=only != "training")
         code = launch(root, settings, manifest.key, JOBS[only])
         if code:
             Console(stderr=True, soft_wrap=True).print(
@@ -131,14 +143,19 @@ def overrides(pairs: Sequence[str]) -> dict[str, float | int | str]:
     """Training settings given as NAME=VALUE.
 
     Raises:
-        SettingsError: not of that form, or no such setting.
+        SettingsError: no such setting, or no value.
     """
     values: dict[str, float | int | str] = {}
     for pair in pairs:
-        name, equals, text = pair.partition("=")
-        if not equals or name not in TrainingConfig.model_fields:
+        name, _, text = pair.partition("=")
+        if name not in TrainingConfig.model_fields:
             known = ", ".join(TrainingConfig.model_fields)
             raise SettingsError(f"--set {pair!r} was asked for; give NAME=VALUE with one of: {known}.")
+        if (not text and TrainingConfig.model_fields[name].annotation is not str) or pair == name:
+            raise SettingsError(
+                f"--set {pair!r} was asked for without a value. Give one: --set {name}=VALUE. "
+                f"{TrainingConfig.model_fields[name].description}"
+            )
         values[name] = _number(text)
     return values
 
@@ -152,8 +169,8 @@ def _refuse_contradictions(
     if key and (count > 1 or ask != RoundRequest() or operator != "direct"):
         raise RoundError(
             f"{key} and options of a new round were asked for. The input of {key} is frozen: leave out "
-            "--count, --request, --seed, --set, --include-open-sessions, --allow-empty and --operator, "
-            "or the key."
+            "--count, --request, --seed, --set, --include-open-sessions, --allow-empty, --anyway and "
+            "--operator, or the key."
         )
     if key is None and only in ("skills", "adopt"):
         raise RoundError(
@@ -171,19 +188,33 @@ def _number(text: str) -> float | int | str:
     return text
 
 
-def _open(settings: Settings, ask: RoundRequest, operator: Operator) -> RoundManifest:
-    # Asked here, so that what cannot be trained is not frozen into a round.
-    resolve_config(skill_settings=[], request=ask.request, overrides=ask.overrides, seed=ask.seed)
-    template = project_root() / "skill_bank"
-    run = operated(operator, settings, template, ask)
-    manifest = open_round(settings, template, replace(ask, operated=run))
-    if not manifest.slices:
-        screen().print(
-            f"{manifest.key}: no finished session is new; this round learns from its training alone."
-        )
+def _open(settings: Settings, ask: RoundRequest, operator: Operator, *, asks: bool = True) -> RoundManifest:
+    """The next round, frozen; `asks` tells whether it is to go on to what asks services."""
+    root = project_root()
+    # Looked at first, so that nothing is frozen, and no agent paid, for a round that cannot come to its end.
+    bank = SkillBank.open(bank_of(settings, root))
+    found = asked_config(bank, ask.request, ask.overrides, seed=ask.seed)
+    worded = isinstance(operator, Direct)  # an agent reads the request itself, in any words
+    if worded and not ask.anyway:
+        require_understood(found, ask.request)
+    if asks:
+        require_services(settings)
+    run = operated(operator, settings, root / "skill_bank", ask)
+    manifest = open_round(settings, root / "skill_bank", replace(ask, operated=run))
+    for remark in _remarks(manifest, found, worded=worded):
+        screen().print(plain(f"{manifest.key}: {remark}"))
     if manifest.passed_over:
         Console(soft_wrap=True).print(origin_told(manifest), markup=False, highlight=False)
     return manifest
+
+
+def _remarks(manifest: RoundManifest, found: ResolvedConfig, *, worded: bool) -> Iterator[str]:
+    """What whoever opened the round may not have meant."""
+    if not manifest.slices:
+        yield "no finished session is new; this round learns from its training alone."
+    if found.ignored and worded:
+        yield f"not understood, and without effect: {found.ignored}"
+    yield from (f"{problem}; it trains with that, as asked." for problem in found.beyond)
 
 
 def _row(manifest: RoundManifest, state: str) -> list[str]:

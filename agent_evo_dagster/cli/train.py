@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.text import Text
 
 from agent_evo_dagster.cli.config import print_config
-from agent_evo_dagster.cli.project import launch, project_root, settings_of
-from agent_evo_dagster.cli.rounds import JOBS, Seed, Set, overrides
+from agent_evo_dagster.cli.project import bank_of, launch, project_root, settings_of
+from agent_evo_dagster.cli.rounds import JOBS, Anyway, Seed, Set, overrides
 from agent_evo_dagster.cli.telling import told_to_people
 from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.files import sha256_bytes, write_atomic
-from agent_evo_dagster.rounds.configuration import asked_config
+from agent_evo_dagster.rounds.configuration import asked_config, require_understood
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -40,6 +40,7 @@ def train(
     control: Annotated[
         bool, typer.Option("--control", help="Learn nothing (learning_rate 0): what a run is compared with.")
     ] = False,
+    anyway: Anyway = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be trained, no more.")] = False,
 ) -> None:
     """Open a round and run its training: settings of skills, of the file, of the request, of flags."""
@@ -51,11 +52,14 @@ def train(
     if request and file.request:
         raise SettingsError(f"{config} has a request, and another was given. Leave one of them out.")
     given = {**overrides(set_ or ()), **({"learning_rate": 0.0} if control else {})}
-    ask = RoundRequest(request or file.request, seed, given, allow_empty=True, config_file=file.settings)
+    ask = RoundRequest(
+        request or file.request, seed, given, allow_empty=True, config_file=file.settings, anyway=anyway
+    )
     console = Console(soft_wrap=True)
-    bank = settings.bank_path if settings.bank_path.exists() else root / "skill_bank"
-    found = asked_config(SkillBank.open(bank), ask.request, given, file.settings)
+    found = asked_config(SkillBank.open(bank_of(settings, root)), ask.request, given, file.settings)
     print_config(console, found, everything=False)
+    if not (dry_run or anyway):
+        require_understood(found, ask.request)
     for name, why in file.notes.items():
         console.print(Text(f"{name}: {why}", style="dim"))
     _deploy(settings, file, dry_run=dry_run, console=console)

@@ -50,7 +50,7 @@ class ClaudeCode:
         Raises:
             ClientError: there is no client, it has no result, or nothing of it was captured.
         """
-        find_client()  # before anything is written
+        find_client("leave out --operator claude_code")  # before anything is written
         asked = self._asked(assignment)
         before = left_over(assignment.records, asked, assignment.taken)
         if before is not None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from agent_evo_dagster.analysts.budget import ROLLOUTS
 from agent_evo_dagster.analysts.client import Ended, Result, client_version, find_client, read_result
 from agent_evo_dagster.errors import ClientError
 from agent_evo_dagster.files import sha256_bytes
@@ -63,7 +64,7 @@ class ClientReader:
         Raises:
             ClientError: it is not.
         """
-        find_client()
+        find_client(ROLLOUTS.instead)
 
     def attempt(self, task: Task, skill: str, skills: Sequence[CompiledSkill], left: Budget) -> Attempt:
         """One run of the client; it counts as ended early where what is left to spend cut it short."""

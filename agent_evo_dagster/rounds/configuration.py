@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.seeds import training_seed
 from agent_evo_dagster.rounds.types import RoundManifest
@@ -39,16 +40,32 @@ def asked_config(
     request: str,
     overrides: Mapping[str, SettingValue],
     file: Mapping[str, SettingValue] = MappingProxyType({}),
+    *,
+    seed: int = 0,
 ) -> ResolvedConfig:
-    """The configuration of a round that would be opened on `bank` now; its seed is only known then.
+    """The configuration of a round that would be opened on `bank` now; its own seed is only known then.
 
     Raises:
         SkillBankError: a skill of the bank does not compile.
         TrainingError: a setting is unknown or out of its range.
     """
     return resolve_config(
-        skill_settings=_sourced(bank, ()), request=request, overrides=overrides, seed=0, file=file
+        skill_settings=_sourced(bank, ()), request=request, overrides=overrides, seed=seed, file=file
     )
+
+
+def require_understood(found: ResolvedConfig, request: str) -> None:
+    """Refuse a request of which nothing was understood: it would train as if nobody had asked.
+
+    Raises:
+        TrainingError: it has words, and none of them names a setting.
+    """
+    if found.ignored and not found.understood:
+        raise TrainingError(
+            f"Of the request {request!r} nothing was understood, so it would change nothing. Name settings "
+            "in words, such as '20 steps, learning rate 1e-4', or as name=value (agent-evo config check "
+            "'20 steps' shows what is understood); leave the request out; or go on all the same: --anyway."
+        )
 
 
 def _sourced(bank: SkillBank, candidates: Sequence[Patch]) -> list[SourcedSetting]:

@@ -14,7 +14,7 @@ from agent_evo_dagster.capture.types import FileSlice
 from agent_evo_dagster.errors import EmptySpoolError, RoundError
 from agent_evo_dagster.files import locked
 from agent_evo_dagster.operators.types import OperatorRun
-from agent_evo_dagster.rounds.configuration import round_config
+from agent_evo_dagster.rounds.configuration import require_understood, round_config
 from agent_evo_dagster.rounds.runs import completed_checkpoint
 from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.store import RoundStore
@@ -38,6 +38,7 @@ class RoundRequest:
     opened_by: Opener = "person"
     config_file: Mapping[str, float | int | str] = field(default_factory=dict)
     operated: OperatorRun | None = None  # what an agent did for this round before it is opened
+    anyway: bool = False  # also with a request of which nothing is understood
 
 
 def ensure_bank(settings: Settings, template: Path) -> SkillBank:
@@ -91,7 +92,7 @@ def open_round(
 
     Raises:
         EmptySpoolError: nothing was ever captured, and `ask.allow_empty` is not set.
-        TrainingError: what is asked for is no configuration.
+        TrainingError: what is asked for is no configuration, or was not understood at all.
         SkillBankError: the bank does not compile.
         RoundError: the policy that the round would go on from is gone.
     """
@@ -127,7 +128,9 @@ def open_round(
             parent=parent,
             passed_over=passed_over,
         )
-        round_config(manifest, bank)  # what can never run is not opened, and takes no session
+        found = round_config(manifest, bank)  # what can never run is not opened, and takes no session
+        if ask.operated is None and not ask.anyway:  # an agent reads the request itself
+            require_understood(found, ask.request)
         store.save(manifest)
     return manifest
 

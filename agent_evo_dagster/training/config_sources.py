@@ -64,11 +64,16 @@ class SettingRow:
 
 @dataclass(frozen=True)
 class ResolvedConfig:
-    """The configuration, its provenance, and the words of the request that say nothing to it."""
+    """The configuration, its provenance, and the words of the request that say nothing to it.
+
+    `beyond` has a line for each value that a person took out of the range of its skill.
+    """
 
     config: TrainingConfig
     rows: list[SettingRow]
     ignored: str = ""
+    understood: int = 0  # settings that the request names
+    beyond: tuple[str, ...] = ()
 
 
 def resolve_config(
@@ -114,7 +119,7 @@ def resolve_config(
         )
     config = _validated(rows)
     final = [_with_value(row, getattr(config, name)) for name, row in rows.items()]
-    return ResolvedConfig(config, final, reading.ignored)
+    return ResolvedConfig(config, final, reading.ignored, len(reading.understood), _beyond(final, bounds))
 
 
 def to_frame(resolved: ResolvedConfig) -> pl.DataFrame:
@@ -192,6 +197,12 @@ def _outside(value: SettingValue, bounds: SourcedSetting) -> str | None:
     if bounds.min <= value <= bounds.max:
         return None
     return f"outside its range [{bounds.min:g}, {bounds.max:g}] in {bounds.origin}"
+
+
+def _beyond(rows: Sequence[SettingRow], bounds: Mapping[str, SourcedSetting]) -> tuple[str, ...]:
+    problems = {row.name: _outside(row.value, bounds[row.name]) for row in rows if row.name in bounds}
+    values = {row.name: row.value for row in rows}
+    return tuple(f"{name} = {values[name]} is {problem}" for name, problem in problems.items() if problem)
 
 
 def _asked(

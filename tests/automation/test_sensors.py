@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 
 from agent_evo_dagster.definitions import TEMPLATE
+from agent_evo_dagster.errors import SettingsError
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.records import DecisionRecord
 from agent_evo_dagster.rounds.opening import RoundRequest, ensure_bank, open_round
@@ -75,6 +76,30 @@ class Home:
 def home(tmp_path: Path) -> Iterator[Home]:
     with graph_at(tmp_path / "home", sessions=False) as graph:
         yield Home(graph.settings, graph.instance)
+
+
+def test_a_tick_tells_what_a_round_would_lack_and_opens_none(home, monkeypatch):
+    settings = home.settings.model_copy(update={"analyst": "openai", "analyst_model": "m"})
+    sensor = build_spool_sensor(settings, TEMPLATE, enough=ENOUGH)
+    assert isinstance(home.tick(sensor), dg.SkipReason)  # nothing is to be done
+    home.session("a")
+    home.session("b")
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(SettingsError, match=r"analyst: .* the variable OPENAI_API_KEY is not set"):
+        home.tick(sensor)
+    assert home.rounds() == []
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    assert home.carry_out(home.tick(sensor)) == ["round-0001"]
+
+
+def test_a_tick_asks_for_no_run_of_an_open_round_that_would_lack_something(home):
+    home.session("a")
+    home.session("b")
+    home.tick()  # opened, and the daemon dies
+    settings = home.settings.model_copy(update={"judges": ("llm",)})
+    with pytest.raises(SettingsError, match="no service that it asks"):
+        home.tick(build_spool_sensor(settings, TEMPLATE, enough=ENOUGH))
+    assert home.carry_out(home.tick()) == ["round-0001"]
 
 
 def test_too_few_sessions_open_nothing(home):
@@ -262,8 +287,8 @@ def stored(home, tmp_path: Path) -> Iterator[Home]:
         yield Home(home.settings, instance)
 
 
-def night(home: Home) -> list[str] | dg.SkipReason:
-    nightly = build_nightly(home.settings, TEMPLATE)
+def night(home: Home, **changed: object) -> list[str] | dg.SkipReason:
+    nightly = build_nightly(home.settings.model_copy(update=changed), TEMPLATE)
     result = nightly(
         dg.build_schedule_context(instance=home.instance, scheduled_execution_time=datetime.now(UTC))
     )
@@ -283,6 +308,13 @@ def test_the_nightly_round_opens_one_and_registers_it(stored):
     stored.session("a")
     assert night(stored) == ["round-0001"]
     assert stored.instance.has_dynamic_partition(ROUNDS, "round-0001")
+
+
+def test_a_night_tells_what_a_round_would_lack_and_opens_none(stored):
+    stored.session("a")
+    with pytest.raises(SettingsError, match="AGENT_EVO_ANALYST_MODEL=NAME"):
+        night(stored, analyst="anthropic")
+    assert stored.rounds() == [] and night(stored) == ["round-0001"]
 
 
 def test_the_nightly_round_makes_good_what_was_killed_the_night_before(stored):

@@ -57,7 +57,24 @@ def test_without_the_client_no_round_is_opened(cli, home, tmp_path, monkeypatch)
     monkeypatch.setenv("PATH", str(tmp_path))
     code, out, err = cli("run", "--operator", "claude_code")
     assert (code, out) == (1, "") and "no program 'claude' is on PATH" in err and "Traceback" not in err
+    assert "or leave out --operator claude_code." in err
     assert not (home / "rounds").exists()
+
+
+def test_an_agent_may_be_asked_in_any_words(cli, home, tmp_path, monkeypatch):
+    fake = FakeClient(tmp_path / "client")
+    fake.plan(result(num_turns=3), hooks=HOOKS)
+    monkeypatch.setenv("PATH", f"{fake.bin}{os.pathsep}/usr/bin:/bin")
+    code, out, _ = cli("open", "--operator", "claude_code", "--request", "look around")
+    assert code == 0 and "not understood" not in out
+
+
+def test_no_agent_is_paid_for_a_round_that_would_have_nobody_to_ask(cli, home, tmp_path, monkeypatch):
+    fake = FakeClient(tmp_path / "client")
+    monkeypatch.setenv("PATH", f"{fake.bin}{os.pathsep}/usr/bin:/bin")
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    code, _, err = cli("open", "--operator", "claude_code")
+    assert code == 1 and "judge llm: " in err and fake.seen == []
 
 
 def test_what_cannot_be_trained_is_refused_before_anything_is_paid(cli, tmp_path, monkeypatch):

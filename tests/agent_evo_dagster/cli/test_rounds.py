@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -14,10 +15,12 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.cli import project, rounds
 from agent_evo_dagster.cli.main import main
 from agent_evo_dagster.rounds import all_rounds
+from agent_evo_dagster.rounds.configuration import round_config
 from agent_evo_dagster.rounds.failures import StepFailure, record_failure
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.warehouse import Warehouse
 from tests.agent_evo_dagster.analysis.builders import evaluation_frame
 from tests.agent_evo_dagster.rollouts.material import written
@@ -199,7 +202,8 @@ def test_an_empty_spool_names_the_files_that_cannot_be_read(cli, settings):
 @pytest.mark.parametrize(
     ("setting", "said"),
     [
-        ("learning_rate", "give NAME=VALUE"),
+        ("learning_rate", "without a value. Give one: --set learning_rate=VALUE. Step size of AdamW"),
+        ("max_steps=", "without a value. Give one: --set max_steps=VALUE"),
         ("lerning_rate=1", "give NAME=VALUE"),
         ("learning_rate=7", "learning_rate = 7"),
         ("max_steps=few", "max_steps = 'few'"),
@@ -210,9 +214,68 @@ def test_a_setting_that_cannot_be_trained_opens_no_round(cli, captured, settings
     assert RoundStore(settings.rounds).keys() == []
 
 
+def test_a_text_may_be_set_to_nothing(cli, captured, settings):
+    assert cli("rounds", "open", "--set", "tools=")[0] == 0
+    (manifest,) = RoundStore(settings.rounds).all()
+    assert manifest.overrides == {"tools": ""}
+
+
+@pytest.mark.parametrize("command", ["run", "open"])
+def test_a_request_of_which_nothing_is_understood_opens_no_round_unless_told_to(
+    cli, captured, settings, command
+):
+    asked = ("rounds", command, "--request", "make it better")
+    refused(cli(*asked), "Of the request 'make it better' nothing was understood", "--anyway")
+    assert not settings.rounds.exists() and not settings.bank_path.exists()
+    code, out, _ = cli(*asked, "--anyway")
+    assert code == 0 and "round-0001: not understood, and without effect: make it better\n" in out
+
+
+def test_what_was_not_understood_of_a_request_is_told_and_the_rest_is_done(cli, captured, settings):
+    code, out, _ = cli("rounds", "open", "--request", "[red]gently[/red], 4 steps")
+    assert code == 0 and "round-0001: not understood, and without effect: [red]gently[/red]\n" in out
+
+
+def test_words_that_ask_for_nothing_special_are_no_request_that_fails(cli, captured):
+    code, out, _ = cli("rounds", "open", "--request", "please train")
+    assert code == 0 and "not understood" not in out
+
+
+def test_a_value_out_of_the_range_of_its_skill_is_told_and_trained_with(cli, captured, settings):
+    code, out, _ = cli("rounds", "open", "--set", "learning_rate=0.05")
+    said = "learning_rate = 0.05 is outside its range [1e-06, 0.002] in rllm-config/optimisation"
+    assert code == 0 and f"round-0001: {said}; it trains with that, as asked.\n" in out
+    (manifest,) = RoundStore(settings.rounds).all()
+    rows = {row.name: row for row in round_config(manifest, SkillBank.open(settings.bank_path)).rows}
+    assert rows["learning_rate"].why.endswith(said.partition(" is ")[2])
+    assert "outside" not in cli("rounds", "open", "--set", "learning_rate=1e-4")[1]
+
+
+@pytest.mark.parametrize("command", ["run", "open"])
+def test_a_round_that_would_have_nobody_to_ask_is_not_opened(cli, captured, settings, monkeypatch, command):
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    refused(cli("rounds", command), "judge llm: AGENT_EVO_JUDGES names llm, and no service that it asks")
+    assert not settings.rounds.exists() and not settings.bank_path.exists()
+
+
+def test_a_round_that_is_open_is_run_again_without_what_it_has_asked(cli, captured, launched, monkeypatch):
+    cli("rounds", "open")
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    assert cli("rounds", "run", "round-0001")[0] == 0
+    assert cli("rounds", "run", "--only", "training")[0] == 0  # asks nobody
+    assert launched[-2:] == [("round-0001", "evolution_round"), ("round-0002", "train_policy")]
+
+
 @pytest.mark.parametrize(
     "more",
-    [("--count", "2"), ("--seed", "1"), ("--set", "max_steps=3"), ("--allow-empty",), ("--request", "x")],
+    [
+        ("--count", "2"),
+        ("--seed", "1"),
+        ("--set", "max_steps=3"),
+        ("--allow-empty",),
+        ("--request", "x"),
+        ("--anyway",),
+    ],
 )
 def test_options_of_a_new_round_are_not_ignored_for_an_open_one(cli, captured, more):
     cli("rounds", "open")
@@ -348,15 +411,41 @@ def test_doctor_names_what_captures_each_event_twice(cli, captured, tmp_path, mo
     assert code == 1 and "MEND  hooks: each event here is captured 2 times, by the hook in" in out
 
 
+def test_doctor_tells_of_each_service_whether_it_could_be_asked_and_asks_none(
+    cli, captured, settings, monkeypatch
+):
+    assert "analyst" not in cli("doctor")[1]
+    monkeypatch.setenv("AGENT_EVO_ANALYST", "openai")
+    monkeypatch.setenv("AGENT_EVO_ANALYST_MODEL", "m")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    monkeypatch.setattr("httpx.Client", None)
+    code, out, _ = cli("doctor")
+    assert code == 0 and "ok    analyst: openai, m: configured; not asked\n" in out and "sk-secret" not in out
+    monkeypatch.delenv("OPENAI_API_KEY")
+    code, out, _ = cli("doctor")
+    assert code == 1 and "MEND  analyst: The analysis needs a key, and the variable OPENAI_API_KEY is" in out
+
+
+def test_doctor_tells_of_a_bank_that_is_named_and_not_there(cli, captured, tmp_path, monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_BANK", str(tmp_path / "my bank"))
+    code, out, _ = cli("doctor")
+    assert code == 1 and f"MEND  AGENT_EVO_BANK names {tmp_path}/my bank, where nothing is" in out
+    assert f"agent-evo init '{tmp_path}/my bank'\n" in out
+    shutil.copytree(BANK, tmp_path / "my bank")
+    assert "AGENT_EVO_BANK" not in cli("doctor")[1]
+
+
 def test_doctor_looks_for_the_client_and_the_tasks_that_a_judge_needs(cli, captured, settings, monkeypatch):
-    assert "Claude Code" not in cli("doctor")[1]
     monkeypatch.setenv("AGENT_EVO_JUDGES", "rollout")
+    monkeypatch.setenv("AGENT_EVO_ROLLOUT_SAMPLES", "1")
     monkeypatch.setenv("PATH", str(settings.root))
     written(settings.tasks, "rllm-run", 19)
     written(settings.tasks, "rllm-config", 20)
     code, out, _ = cli("doctor")
-    assert code == 1 and "MEND  AGENT_EVO_ROLLOUT_READER: Claude Code was asked for" in out
-    assert "ok    tasks for rllm-config: 20 of the split judge" in out
+    assert code == 1 and "MEND  judge rollout: Claude Code was asked for" in out
+    assert "MEND  tasks for rllm-config: 20 of the split judge; of each 6 rollouts are needed" in out
+    monkeypatch.setenv("AGENT_EVO_ROLLOUT_SAMPLES", "6")
+    assert "ok    tasks for rllm-config: 20 of the split judge\n" in cli("doctor")[1]
     assert "MEND  tasks for rllm-run: 19 of the split judge; 20 are needed" in out
 
 

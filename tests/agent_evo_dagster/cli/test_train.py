@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from agent_evo_dagster.cli import train as module
 from agent_evo_dagster.cli.main import app
+from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 
@@ -62,8 +63,6 @@ def test_a_file_may_stand_in_the_place_of_the_words(home, launched, tmp_path, na
 
 
 def test_a_file_that_is_not_there_is_told_and_not_taken_for_words(home, launched, tmp_path):
-    from agent_evo_dagster.errors import TrainingError
-
     with pytest.raises(TrainingError, match=r"nowhere\.yaml"):
         run("train", tmp_path / "nowhere.yaml")
     assert "not understood" in run("train", "20 steps as in run.yaml", "--dry-run").output
@@ -88,6 +87,14 @@ def test_the_old_command_is_the_same(home, launched, tmp_path):
 def test_words_that_were_not_understood_are_told(home):
     result = run("train", "with sprinkles on top", "--dry-run")
     assert "not understood" in result.output and "sprinkles" in result.output
+
+
+def test_words_of_which_none_was_understood_train_nothing_unless_told_to(home, launched):
+    with pytest.raises(TrainingError, match="nothing was understood"):
+        run("train", "with sprinkles on top")
+    assert launched == [] and not home.exists()
+    assert run("train", "with sprinkles on top", "--anyway").exit_code == 0
+    assert launched == [("round-0001", "train_policy")]
 
 
 def test_two_requests_are_refused(home, tmp_path):

@@ -152,7 +152,7 @@ def test_a_machine_without_the_client_says_so_before_anything_is_written(
     monkeypatch, settings, operate, tmp_path
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClientError, match="--operator direct"):
+    with pytest.raises(ClientError, match="leave out --operator claude_code"):
         operate()
     assert not settings.operators.exists() and not settings.spool.exists()
 

@@ -107,7 +107,7 @@ def test_a_client_that_failed_by_itself_is_a_rollout_that_is_lost(client, printe
 def test_it_says_which_client_it_is_and_that_there_is_none(client, tmp_path, monkeypatch):
     assert ClientReader().engine == "claude_code 2.1.0 (Claude Code)"
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClientError, match="is on PATH"):
+    with pytest.raises(ClientError, match=r"is on PATH.*, or leave rollout out of AGENT_EVO_JUDGES\."):
         ClientReader().ready()
 
 

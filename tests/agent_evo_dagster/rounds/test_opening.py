@@ -11,6 +11,7 @@ from agent_evo_dagster.capture.importer import import_sessions
 from agent_evo_dagster.capture.read import read_slices
 from agent_evo_dagster.capture.redact import load_key
 from agent_evo_dagster.errors import EmptySpoolError, RoundError, SkillBankError, TrainingError
+from agent_evo_dagster.operators.types import OperatorRun
 from agent_evo_dagster.rounds.failures import StepFailure, record_failure
 from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
 from agent_evo_dagster.rounds.status import finished_sessions
@@ -75,6 +76,19 @@ def test_a_setting_that_cannot_be_used_opens_no_round_and_takes_no_session(
         open_round(settings, TEMPLATE, RoundRequest(overrides=overrides))
     assert RoundStore(settings.rounds).keys() == []
     assert len(open_round(settings, TEMPLATE, RoundRequest()).slices) == 6
+
+
+def test_a_request_of_which_nothing_is_understood_opens_no_round_whoever_asks(settings: Settings) -> None:
+    with pytest.raises(TrainingError, match="'make it better' nothing was understood"):
+        open_round(settings, TEMPLATE, RoundRequest("make it better", opened_by="sensor"))
+    assert RoundStore(settings.rounds).keys() == []
+    assert open_round(settings, TEMPLATE, RoundRequest("make it better, 4 steps")).request
+    assert open_round(settings, TEMPLATE, RoundRequest("make it better", anyway=True)).request
+    run = OperatorRun(
+        session_id="5e55", client="2.1.197", models=(), outcome="success", exit_code=0, turns=7,
+        cost_usd=None, tokens=60, seconds=3.5,
+    )  # fmt: skip
+    assert open_round(settings, TEMPLATE, RoundRequest("make it better", operated=run)).operated == run
 
 
 def test_a_bank_that_does_not_compile_opens_no_round(settings: Settings, tmp_path: Path) -> None:

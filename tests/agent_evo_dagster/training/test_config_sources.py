@@ -78,6 +78,10 @@ def test_a_replaced_value_is_named():
 def test_a_person_may_leave_the_range_of_the_skill_and_it_is_said():
     resolved = resolve(RATE, learning_rate=0)
     assert resolved.config.learning_rate == 0
+    assert resolved.beyond == (
+        "learning_rate = 0.0 is outside its range [1e-06, 0.002] in rllm-config/optimisation",
+    )
+    assert resolve(RATE, learning_rate=2e-3).beyond == ()
     assert (
         "outside its range [1e-06, 0.002] in rllm-config/optimisation" in row(resolved, "learning_rate").why
     )
