@@ -36,6 +36,7 @@ def render_markdown(page: Page) -> str:
         "## What was changed, and why",
         *(part for patch in page.patches for part in _patch(patch)),
         *_table(page.ledger),
+        *_table(page.seeds),
         *(part for table in page.later for part in _table(table)),
         "## What was found in training",
         *_findings(page.training_findings),
@@ -150,6 +151,8 @@ def _patch(patch: PatchView) -> list[str]:
         _bullets(
             [
                 f"Where: {plain(patch.place)}",
+                f"Base hash: {code(patch.base_hash)}, of the section before the patch",
+                f"Result hash: {code(patch.result_hash)}, of the section after it",
                 *(f"{plain(name)}: {plain(old)} → {plain(new)}" for name, old, new in patch.changes),
                 f"Why: {plain('; '.join(_reasons(patch)) or 'no finding is named')}",
                 f"Judged: {plain(patch.gate)}",

@@ -48,7 +48,7 @@ class ReportInputs:
     metrics: pl.DataFrame
     rollouts: pl.DataFrame
     evaluation: pl.DataFrame
-    patches: pl.DataFrame
+    patches: pl.DataFrame  # PATCH_SCHEMA with `result_hash`
     patch_evaluation: pl.DataFrame
     patch_decisions: pl.DataFrame
     replays: pl.DataFrame  # PATCH_EVALUATION_SCHEMA: prose of earlier rounds, judged on this one's sessions
@@ -107,6 +107,7 @@ def build_page(inputs: ReportInputs) -> Page:
         plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
         patches=patches,
         ledger=gate.gate_ledger(inputs.patch_evaluation),
+        seeds=gate.seed_table(inputs.patch_evaluation),
         later=(gate.replay_table(inputs.replays), gate.rollback_table(inputs.rollbacks)),
         training_findings=with_metrics(in_training),
         metrics=metric_table(inputs.metrics, in_training.shown),

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.cli.telling import plain
-from agent_evo_dagster.patches.change import diff_hash
+from agent_evo_dagster.patches.change import diff_hash, result_hash
 from agent_evo_dagster.patches.decisions import command
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.review import Review
@@ -72,6 +72,8 @@ def print_patch(console: Console, review: Review, ledger: Ledger) -> None:
     )
     console.print(plain(patch.description))
     console.print(Text(f"findings: {', '.join(patch.findings) or 'none'}"))
+    console.print(Text(f"base hash: {patch.base_hash}, of the section before the patch"))
+    console.print(Text(f"result hash: {result_hash(review.base, patch)}, of the section after it"))
     if patch.supersedes:
         console.print(Text(f"made of: {', '.join(patch.supersedes)}"))
     console.print()

@@ -40,13 +40,22 @@ def patched_text(base: str, patch: Patch) -> str:
     """
     if section_hash(base) != patch.base_hash:
         raise PatchError(
-            f"Patch {patch.id} was made against {patch.skill}#{patch.target_section} as "
-            f"{patch.base_hash[:12]}; the text given is {section_hash(base)[:12]}. "
+            f"Patch {patch.id} was made against {patch.skill}#{patch.target_section} with the base hash "
+            f"{patch.base_hash[:12]}; the text given has {section_hash(base)[:12]}. "
             f"Propose it anew against the section as it is."
         )
     if patch.action == "insert_after":
         return joined(base, fitted_body(base, patch))
     return patched_section(base, patch)
+
+
+def result_hash(base: str, patch: Patch) -> str:
+    """Hex SHA-256 of the section's text after `patch` alone; `patch.base_hash` is that of the text before.
+
+    Raises:
+        PatchError: `base` is not the text that the patch was made against.
+    """
+    return section_hash(patched_text(base, patch))
 
 
 def unified_diff(base: str, patch: Patch) -> str:

@@ -88,6 +88,8 @@ class SeedDifference(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     seed: int
+    baseline: FiniteFloat | None = Field(None, description="Mean reward; null where only a difference is.")
+    candidate: FiniteFloat | None = None
     difference: FiniteFloat
 
 

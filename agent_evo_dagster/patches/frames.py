@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from agent_evo_dagster.errors import PatchError
-from agent_evo_dagster.patches.change import SettingsChange, settings_change
+from agent_evo_dagster.patches.change import SettingsChange, result_hash, settings_change
 from agent_evo_dagster.patches.document import parse_patch
 from agent_evo_dagster.patches.types import Patch
 
@@ -20,6 +20,16 @@ def row_patch(row: Mapping[str, object]) -> tuple[Patch, SettingsChange | None]:
     if patch.id != row["patch_id"]:
         raise PatchError(f"Row {row['patch_id']} holds the document of {patch.id}. Make skill_patches again.")
     return patch, settings_change(str(row["base"]), patch)
+
+
+def with_result_hashes(patches: pl.DataFrame) -> pl.DataFrame:
+    """The frame with `result_hash` told: SHA-256 of the section's text after each patch alone.
+
+    Raises:
+        PatchError: a row whose columns do not belong together.
+    """
+    found = [result_hash(str(row["base"]), row_patch(row)[0]) for row in patches.iter_rows(named=True)]
+    return patches.with_columns(pl.Series("result_hash", found, pl.String))
 
 
 def patches_from_frame(patches: pl.DataFrame) -> list[Patch]:

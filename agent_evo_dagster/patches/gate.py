@@ -90,11 +90,23 @@ def measure(pairs: Pairs) -> Measured:
         candidate_accuracy=fmean(pairs.candidate_correct.values()),
         regressions=regressed_tasks(pairs.baseline, pairs.candidate),
         alpha=ALPHA,
-        by_seed=tuple(
-            SeedDifference(seed=seed, difference=fmean(row))
-            for seed, row in zip(pairs.seeds, pairs.differences, strict=True)
-        ),
+        by_seed=tuple(_of_seed(pairs, place) for place in range(len(pairs.seeds))),
         tasks=tasks,
+    )
+
+
+def _of_seed(pairs: Pairs, place: int) -> SeedDifference:
+    """What the seed at `place` alone says; rows without problems have as many samples of every seed."""
+
+    def mean(side: Mapping[str, list[float]]) -> float:
+        each = len(side[pairs.tasks[0]]) // len(pairs.seeds)
+        return fmean(fmean(side[task][place * each : (place + 1) * each]) for task in pairs.tasks)
+
+    return SeedDifference(
+        seed=pairs.seeds[place],
+        baseline=mean(pairs.baseline),
+        candidate=mean(pairs.candidate),
+        difference=fmean(pairs.differences[place]),
     )
 
 

@@ -15,8 +15,9 @@ from agent_evo_dagster.analysis.views.costs import CostLine
 from agent_evo_dagster.analysis.views.gate import patch_views
 from agent_evo_dagster.analysis.views.page import PatchView
 from agent_evo_dagster.analysis.views.policy import Changes, changes_of, trend_rows
-from agent_evo_dagster.errors import AnalysisError, EvaluationError, RoundError
+from agent_evo_dagster.errors import AnalysisError, EvaluationError, PatchError, RoundError
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.frames import with_result_hashes
 from agent_evo_dagster.rounds.costs import COSTLY, analyst_spent, costs
 from agent_evo_dagster.rounds.reporting import whole_lives
 from agent_evo_dagster.rounds.state import state_of
@@ -114,8 +115,9 @@ class _Reader:
         """What it proposed; or nothing, and why."""
         patches, judged, decided = (self._frame(name, key) for name in _GATE)
         try:
-            return patch_views(key, patches, judged, decided, self.life), ""
-        except AnalysisError as error:
+            made = with_result_hashes(patches) if patches.width else patches
+            return patch_views(key, made, judged, decided, self.life), ""
+        except (AnalysisError, PatchError) as error:
             return (), f"its patches cannot be told: {error}"
 
     def _frame(self, asset: str, key: str) -> pl.DataFrame:

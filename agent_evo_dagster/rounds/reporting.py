@@ -14,6 +14,7 @@ from agent_evo_dagster.analysis.types import TREND_SCHEMA
 from agent_evo_dagster.analysis.views.policy import trend_rows
 from agent_evo_dagster.analysis.views.training import training_rows
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.patches.frames import with_result_hashes
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
 from agent_evo_dagster.rounds.costs import analyst_spent, costs
@@ -56,6 +57,7 @@ def report_inputs(
     Raises:
         DecisionError: the record of decisions is not whole.
         RoundError: what its analyst took cannot be read.
+        PatchError: a patch does not belong to the text that is stored beside it.
     """
     earlier = store.earlier(manifest.key)[-MOST_EARLIER:]
     return ReportInputs(
@@ -74,7 +76,7 @@ def report_inputs(
         metrics=frames["training_metrics"],
         rollouts=frames["rollout_trajectories"],
         evaluation=frames["policy_evaluation"],
-        patches=frames["skill_patches"],
+        patches=with_result_hashes(frames["skill_patches"]),
         patch_evaluation=frames["patch_evaluation"],
         patch_decisions=frames["patch_decisions"],
         replays=frames["patch_replay"],
@@ -97,6 +99,7 @@ def stored_inputs(settings: Settings, key: str) -> ReportInputs:
         RoundError: it is not open, or what its analyst took cannot be read.
         WarehouseError: one of its frames is not stored.
         DecisionError: the record of decisions is not whole.
+        PatchError: a patch does not belong to the text that is stored beside it.
     """
     store, warehouse = RoundStore(settings.rounds), Warehouse(settings.warehouse)
     manifest = store.load(key)

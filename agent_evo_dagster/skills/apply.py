@@ -71,7 +71,7 @@ def _check_base(patch: Patch, text: str, before: Sequence[Patch], origin: str) -
                 f"and let it say `supersedes: [{other.id}]`."
             )
     raise ChangedSectionError(
-        f"{what} was made against another text: it expects {patch.base_hash[:12]}, the section as compiled "
-        f"before it is {found[:12]}. Propose the patch again for the text as it is now, or list it under "
-        f"`disabled` in manifest.yaml."
+        f"{what} was made against another text: its base hash is {patch.base_hash[:12]}, that of the "
+        f"section as compiled before it {found[:12]}. Propose the patch again for the text as it is now, or "
+        f"list it under `disabled` in manifest.yaml."
     )

@@ -13,7 +13,10 @@ from agent_evo_dagster.analysis.views import life
 from agent_evo_dagster.analysis.views.judging import compared, cost_of
 from agent_evo_dagster.analysis.views.page import Card, PatchView, Table
 
-_PATCH_COLUMNS = ("patch_id", "skill", "section", "action", "description", "findings", "settings", "diff")
+_PATCH_COLUMNS = (
+    "patch_id", "skill", "section", "action", "description", "findings", "settings", "diff",
+    "base_hash", "result_hash",
+)  # fmt: skip
 _GATE_COLUMNS = (
     "patch_id", "judge", "verdict", "reason",
     "n", "baseline", "candidate", "difference", "low", "high", "regressions", "evidence",
@@ -68,6 +71,8 @@ def _view(
         target=f"{patch['skill']}/{patch['section']}",
         place=f"section {patch['section']} of the skill {patch['skill']}",
         description=patch["description"],
+        base_hash=patch["base_hash"],
+        result_hash=patch["result_hash"],
         changes=tuple((name, number(old), number(new)) for name, (old, new) in sorted(changes.items())),
         findings=tuple(patch["findings"] or ()),
         gate="not judged" if gate is None else _judged(gate),
@@ -117,6 +122,28 @@ def _ledger_row(row: Mapping[str, Any]) -> tuple[str, ...]:
         row["patch_id"], row["judge"], str(row["n"]), fixed(row["baseline"], 3), fixed(row["candidate"], 3),
         measured, named or "none", row["verdict"], row["reason"],
     )  # fmt: skip
+
+
+def seed_table(evaluations: pl.DataFrame) -> Table:
+    """What each seed says alone, of the patches that were judged with several."""
+    rows = rows_of(evaluations, _GATE_COLUMNS, what="patch evaluations")
+    shown = tuple(_seed_row(row, one) for row in rows for one in _seeds(row))
+    columns = ("Patch", "Seed", "Baseline", "Candidate", "Difference")
+    return Table(
+        "Gate by seed", columns, shown, frozenset({1, 2, 3, 4}), "No patch was judged with several seeds."
+    )
+
+
+def _seeds(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    evidence = json.loads(row["evidence"] or "{}")
+    known: Sequence[Mapping[str, Any]] = (evidence.get("measured") or {}).get("by_seed", ())
+    return known if evidence.get("facts") and len(known) > 1 else ()
+
+
+def _seed_row(row: Mapping[str, Any], one: Mapping[str, Any]) -> tuple[str, ...]:
+    sides = (one.get("baseline"), one.get("candidate"))
+    told = ("not kept" if side is None else fixed(side, 3) for side in sides)
+    return (row["patch_id"], str(one["seed"]), *told, signed(one["difference"], 3))
 
 
 def replay_table(replays: pl.DataFrame) -> Table:

@@ -106,6 +106,8 @@ class PatchView:
     target: str
     place: str  # the same in words
     description: str
+    base_hash: str  # of the section's text before the patch
+    result_hash: str  # of it after the patch alone
     changes: tuple[tuple[str, str, str], ...]  # setting, old, new
     findings: tuple[str, ...]
     gate: str
@@ -144,6 +146,7 @@ class Page:
     plots: tuple[Plot, ...]
     patches: tuple[PatchView, ...]
     ledger: Table
+    seeds: Table  # what each seed of the gate says
     later: tuple[Table, ...]  # of patches of earlier rounds: replayed, taken out
     training_findings: FindingList
     metrics: Table  # that they rest on

@@ -50,7 +50,13 @@ def hash_table(checkpoints: Mapping[str, str], compiled: pl.DataFrame) -> Table:
     rows = [("checkpoint", *item) for item in checkpoints.items()] + [("skill", *item) for item in skills]
     columns = ("Kind", "Name", "SHA-256")
     made = tuple(sorted(rows))
-    return Table("What was made, by content", columns, made, empty="Nothing was made.", folded=True)
+    return Table(
+        "What was made, by content; skills as compiled after the decisions of the round",
+        columns,
+        made,
+        empty="Nothing was made.",
+        folded=True,
+    )
 
 
 def commands(round_key: str, patches: tuple[PatchView, ...]) -> tuple[tuple[str, str], ...]:

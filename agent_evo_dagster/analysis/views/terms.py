@@ -19,6 +19,16 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     ("patch", "One small edit of one section of one skill. Its id is a hash of what it does."),
     (
+        "base hash, result hash",
+        "SHA-256 of the section's text before a patch, and of it after that patch alone. A compiled skill "
+        "has a hash of its own, of the whole file.",
+    ),
+    (
+        "baseline, candidate",
+        "The two sides of a gate's comparison: without the patch and with it. By seed, each has the mean of "
+        "the same tasks; the ledger's figures are over all seeds.",
+    ),
+    (
         "gate, judge",
         "Before anybody decides, a judge compares the skill without the patch and with it. Its verdict is "
         "accept, reject, reject_unverified (the evidence is incomplete) or needs_person.",

@@ -189,7 +189,7 @@ def patch_frames(
         "record_hash": None if waits else "2" * 64,
     }
     return {
-        "patches": pl.DataFrame([patch], schema=PATCH_SCHEMA),
+        "patches": pl.DataFrame([patch], schema=PATCH_SCHEMA).with_columns(result_hash=pl.lit("9" * 64)),
         "patch_evaluation": pl.DataFrame([judged], schema=PATCH_EVALUATION_SCHEMA),
         "patch_decisions": pl.DataFrame([decided], schema=PATCH_DECISION_SCHEMA),
     }

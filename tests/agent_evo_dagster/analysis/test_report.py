@@ -252,3 +252,10 @@ def test_what_sessions_say_is_told_to_be_of_their_own_project(inputs: ReportInpu
     excerpts = [one for one in build_page(inputs).excerpts if one.title.startswith("Session")]
     assert excerpts and all(QUOTED_HERE in one.note for one in excerpts)
     assert Outline(report.html).text.count(QUOTED) == 3 and report.markdown.count(QUOTED) == 2
+
+
+def test_a_hash_of_a_patch_says_which_text_it_is_of(report) -> None:
+    for text in (report.markdown, Outline(report.html).text):
+        words = " ".join(text.replace("`", "").split())
+        assert f"{'0' * 64}, of the section before the patch" in words
+        assert f"{'9' * 64}, of the section after it" in words

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 
 import polars as pl
@@ -224,6 +225,30 @@ def test_settings_that_somebody_gave_are_shown_with_their_source_and_the_others_
     assert [row[:2] for row in given.rows] == [("beta", "0"), ("seed", "614774089")]
     assert given.rows[0][2:] == ("skill", "rllm-config/a") and not given.folded
     assert defaults.rows == (("dataset_path", "none", "default", "training defaults"),) and defaults.folded
+
+
+def judged(by_seed: list[dict[str, object]], **evidence: object) -> pl.DataFrame:
+    told = json.dumps({"facts": {}, "measured": {"by_seed": by_seed}, **evidence})
+    return patch_frames()["patch_evaluation"].with_columns(evidence=pl.lit(told))
+
+
+def test_each_seed_of_the_gate_is_told_with_both_sides():
+    seeds = [
+        {"seed": 7, "baseline": 0.5, "candidate": 0.7512, "difference": 0.2512},
+        {"seed": 8, "difference": -0.1},  # evidence of before both sides were kept
+    ]
+    patch = "p-0123456789abcdef"
+    assert gate.seed_table(judged(seeds, facts={"seeds": [7, 8]})).rows == (
+        (patch, "7", "0.500", "0.751", "+0.251"),
+        (patch, "8", "not kept", "not kept", "-0.100"),
+    )
+
+
+def test_one_seed_or_what_no_seed_tells_has_no_table_by_seed():
+    one = {"seed": 7, "baseline": 0.5, "candidate": 0.75, "difference": 0.25}
+    assert not gate.seed_table(judged([one], facts={"seeds": [7]})).rows
+    assert not gate.seed_table(judged([one, one], facts=None)).rows
+    assert not gate.seed_table(judged([], facts={"seeds": [7]}, measured=None)).rows
 
 
 def test_each_who_spends_has_a_line_of_costs_and_what_nobody_told_is_said():

@@ -6,9 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agent_evo_dagster.errors import PatchError
-from agent_evo_dagster.patches.change import diff_hash, patched_text, settings_change, unified_diff
+from agent_evo_dagster.patches.change import (
+    diff_hash,
+    patched_text,
+    result_hash,
+    settings_change,
+    unified_diff,
+)
 from agent_evo_dagster.patches.document import patch_id, section_hash
-from agent_evo_dagster.patches.frames import patches_from_frame
+from agent_evo_dagster.patches.frames import patches_from_frame, with_result_hashes
 from agent_evo_dagster.patches.propose import to_frame
 from agent_evo_dagster.patches.settings_block import read_settings, with_default
 from agent_evo_dagster.patches.types import Patch
@@ -140,3 +146,11 @@ def test_a_row_whose_columns_do_not_belong_together_is_refused(patch, sections):
         patches_from_frame(frame.with_columns(pl.lit("p-other").alias("patch_id")))
     with pytest.raises(PatchError, match="made against"):
         patches_from_frame(frame.with_columns(pl.lit("other").alias("base")))
+
+
+def test_the_base_hash_is_of_the_text_before_and_the_result_hash_of_the_text_after(patch, base, sections):
+    assert patch.base_hash == section_hash(base)
+    assert result_hash(base, patch) == section_hash(patched_text(base, patch)) != patch.base_hash
+    frame = with_result_hashes(to_frame([patch], sections))
+    assert frame["result_hash"].to_list() == [result_hash(base, patch)]
+    assert with_result_hashes(frame.clear()).schema["result_hash"] == pl.String

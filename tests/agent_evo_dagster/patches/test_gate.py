@@ -61,7 +61,9 @@ def test_a_better_candidate_is_accepted_with_its_numbers(patch, better):
     )
     assert 0 < measured.low <= 0.5 <= measured.high
     assert measured.regressions == {}
-    assert [one.difference for one in measured.by_seed] == [0.5, 0.5]
+    assert [(one.baseline, one.candidate, one.difference) for one in measured.by_seed] == [
+        (0.25, 0.75, 0.5)
+    ] * 2
     assert evidence.cost.rollouts == 2 * 2 * TASKS * 4
     assert evidence.cost.training_steps == 2 * 2 * 8
     assert GateEvidence.model_validate_json(evidence.model_dump_json()) == evidence
