@@ -101,10 +101,13 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
     follower = chosen_operator(operator, budget or (), settings)
     _refuse_contradictions(key, count, only, ask, operator)
     for _ in range(count):
+        asks = only in ("all", "skills")
         if key:
             manifest = RoundStore(settings.rounds).load(key)
+            if asks:
+                require_services(settings, key)
         else:
-            manifest = _open(settings, ask, follower, asks=only != "training")
+            manifest = _open(settings, ask, follower, asks=asks)
         code = launch(root, settings, manifest.key, JOBS[only])
         if code:
             Console(stderr=True, soft_wrap=True).print(

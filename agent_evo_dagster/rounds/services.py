@@ -10,6 +10,7 @@ from agent_evo_dagster.analysts.registry import Choice, require_ready
 from agent_evo_dagster.errors import AgentEvoError, SettingsError
 from agent_evo_dagster.rollouts.readers import reader_of
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
 
 Asker = Literal["analyst", "judge llm", "judge rollout"]
 
@@ -46,16 +47,25 @@ def services(settings: Settings) -> list[Service]:
     return found
 
 
-def require_services(settings: Settings) -> None:
-    """Refuse a new round that would train, and then have nobody to ask.
+def require_services(settings: Settings, key: str | None = None) -> None:
+    """Refuse a round that would train, and then have nobody to ask: a new one, or `key`, which is open.
+
+    Whoever has asked already in that one needs nothing: the answers are on record.
 
     Raises:
         SettingsError: a service, a model's name, a key, a program, a package or a price is missing.
     """
-    lacking = [service.line for service in services(settings) if service.missing is not None]
+    lacking = [
+        one for one in services(settings) if one.missing is not None and not _asked(settings, key, one)
+    ]
     if lacking:
-        told = "".join(f"\n  {line}" for line in lacking)
+        told = "".join(f"\n  {service.line}" for service in lacking)
         raise SettingsError(f"A round was asked for, and what it is to ask is not all there:{told}")
+
+
+def _asked(settings: Settings, key: str | None, service: Service) -> bool:
+    asset = "skill_patches" if service.asker == "analyst" else "patch_evaluation"
+    return key is not None and Warehouse(settings.warehouse).path([asset], key).exists()
 
 
 def _choice(settings: Settings, prefix: str, service: str | None, names: Names, folder: Path) -> Choice:

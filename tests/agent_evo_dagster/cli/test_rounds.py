@@ -258,12 +258,34 @@ def test_a_round_that_would_have_nobody_to_ask_is_not_opened(cli, captured, sett
     assert not settings.rounds.exists() and not settings.bank_path.exists()
 
 
-def test_a_round_that_is_open_is_run_again_without_what_it_has_asked(cli, captured, launched, monkeypatch):
+def test_an_open_round_lacks_only_what_it_has_not_asked_yet(cli, captured, settings, launched, monkeypatch):
     cli("rounds", "open")
     monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    monkeypatch.setenv("AGENT_EVO_ANALYST", "openai")
+    for part in ("all", "skills"):
+        refused(cli("rounds", "run", "round-0001", "--only", part), "\n  analyst: ", "\n  judge llm: ")
+    stored = Warehouse(settings.warehouse)
+    stored.write(["skill_patches"], "round-0001", pl.DataFrame({"id": ["p"]}))
+    told = cli("rounds", "run", "round-0001")
+    refused(told, "\n  judge llm: ")
+    assert "analyst: " not in told[2]
+    stored.write(["patch_evaluation"], "round-0001", pl.DataFrame({"id": ["p"]}))
     assert cli("rounds", "run", "round-0001")[0] == 0
-    assert cli("rounds", "run", "--only", "training")[0] == 0  # asks nobody
-    assert launched[-2:] == [("round-0001", "evolution_round"), ("round-0002", "train_policy")]
+    assert launched[-1] == ("round-0001", "evolution_round")
+
+
+@pytest.mark.parametrize("part", ["training", "adopt"])
+def test_a_part_that_asks_nobody_lacks_nobody(cli, captured, launched, monkeypatch, part):
+    cli("rounds", "open")
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    assert cli("rounds", "run", "round-0001", "--only", part)[0] == 0
+    assert launched[-1] == ("round-0001", rounds.JOBS[part])
+
+
+def test_a_new_round_that_only_trains_lacks_nobody(cli, captured, launched, monkeypatch):
+    monkeypatch.setenv("AGENT_EVO_JUDGES", "llm")
+    assert cli("rounds", "run", "--only", "training")[0] == 0
+    assert launched == [("round-0001", "train_policy")]
 
 
 @pytest.mark.parametrize(
