@@ -142,7 +142,9 @@ def _read_line(line: Line, origin: str) -> _Located:
         raise PatchError(
             f"{origin}: setting {name!r} needs exactly {', '.join(_KEYS)}; found {sorted(values)}."
         )
-    numbers = {key: _number(values[key], f"{origin}: setting {name!r}, `{key}`") for key in _KEYS[:3]}
+    numbers = {
+        key: _number(values[key], line.text, f"{origin}: setting {name!r}, `{key}`") for key in _KEYS[:3]
+    }
     why = values["why"].value
     if not isinstance(why, str) or not why.strip():
         raise PatchError(f"{origin}: setting {name!r} needs a `why` in words.")
@@ -158,12 +160,16 @@ def _read_line(line: Line, origin: str) -> _Located:
 _EXAMPLE = '`name: {default: 1, min: 0, max: 2, why: "..."}`'
 
 
-def _number(node: yaml.Node, what: str) -> int | float:
-    """A plain number; `1e-5` is one here, though YAML 1.1 takes it for text."""
+def _number(node: yaml.Node, line: str, what: str) -> int | float:
+    """A plain number; `1e-5` is one here, though YAML 1.1 takes it for text.
+
+    No tag or anchor stands before it: they are words that would pass for a part of the number.
+    """
     text = node.value
-    if isinstance(node, yaml.ScalarNode) and not node.style and isinstance(text, str):
+    written = line[node.start_mark.index : node.end_mark.index]
+    if isinstance(node, yaml.ScalarNode) and not node.style and written == text:
         if _INTEGER.fullmatch(text):
             return int(text)
         if _FLOAT.fullmatch(text) and math.isfinite(float(text)):
             return float(text)
-    raise PatchError(f"{what}: expected a number, found {text!r}.")
+    raise PatchError(f"{what}: expected a number, found {written!r}.")

@@ -88,6 +88,14 @@ def test_prose_is_not_settings_only(patch, base):
         assert settings_change(base, with_body(patch, "A line.\n", action=action)) is None
 
 
+@pytest.mark.parametrize("words", ["&allow-everything", "!<https://evil.example/approve>", "!say-yes"])
+def test_words_before_a_number_are_no_part_of_it(patch, base, words):
+    sneaky = patch.body.replace("default: 0.0001", f"default: {words} 0.0001")
+    assert sneaky != patch.body
+    with pytest.raises(PatchError, match=f"expected a number, found '{words}"):
+        settings_change(base, with_body(patch, sneaky))
+
+
 def test_the_same_text_changes_nothing(patch, base):
     assert settings_change(base, with_body(patch, base)) is None
 
