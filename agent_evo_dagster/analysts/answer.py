@@ -67,8 +67,8 @@ class Answer(StrictAnswer):
             Observation(
                 visible(one.summary),
                 tuple(map(visible, one.findings)),
-                one.skill,
-                one.section,
+                one.skill and visible(one.skill),
+                one.section and visible(one.section),
                 one.confidence,
             )
             for one in self.findings

@@ -9,7 +9,7 @@ from typing import get_args
 from pydantic import ValidationError
 
 from agent_evo_dagster.errors import PatchError
-from agent_evo_dagster.patches.fences import marker_of, open_fence, scan
+from agent_evo_dagster.patches.fences import marker_of, open_fence, open_html, scan
 from agent_evo_dagster.patches.front_matter import quoted, quoted_list, split_front_matter
 from agent_evo_dagster.patches.hidden import first_hidden
 from agent_evo_dagster.patches.types import (
@@ -186,7 +186,7 @@ def check_body(body: str, *, origin: str) -> None:
     """Refuse a body that says nothing or that could break out of its section.
 
     Raises:
-        PatchError: blank, with a section marker outside code, or with a fence left open.
+        PatchError: blank, with a section marker outside code, or with a fence or HTML left open.
     """
     if not body.strip():
         raise PatchError(f"{origin}: the body is empty; write the text to put in place.")
@@ -198,3 +198,8 @@ def check_body(body: str, *, origin: str) -> None:
     opened = open_fence(body)
     if opened is not None:
         raise PatchError(f"{origin}, body line {opened}: this code fence is never closed.")
+    hiding = open_html(body)
+    if hiding is not None:
+        raise PatchError(
+            f"{origin}, body line {hiding}: this HTML is never closed, and would hide what follows. Close it."
+        )

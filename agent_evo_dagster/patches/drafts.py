@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from agent_evo_dagster.patches.hidden import first_hidden
+from agent_evo_dagster.patches.powers import deciding, powers_of
 from agent_evo_dagster.patches.settings_block import SettingSpec
 
 
@@ -33,7 +34,11 @@ class SettingDraft:
         if value == spec.default:
             return f"{spec.name} is {spec.default} already"
         hidden = first_hidden(self.why)
-        return f"its reason has a hidden character: {hidden}" if hidden else None
+        if hidden:
+            return f"its reason has a hidden character: {hidden}"
+        if powers_of(self.why) or deciding(self.why):
+            return "its reason holds a link, a command, or one that decides on patches"
+        return None
 
 
 @dataclass(frozen=True, slots=True)

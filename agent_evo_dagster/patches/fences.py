@@ -8,6 +8,17 @@ from typing import Literal
 _OPENING = re.compile(r" {0,3}(?P<run>`{3,}|~{3,})(?P<info>[^\r\n]*)")
 _MARKER = re.compile(r"<!-- (?P<close>/?)section:(?P<name>[a-z0-9]+(?:-[a-z0-9]+)*) -->[ \t]*\r?\n?")
 _MARKER_LIKE = re.compile(r"\s*<!--\s*/?\s*section\s*:.*", re.IGNORECASE | re.DOTALL)
+# What begins a block of HTML that no blank line ends, and what ends it: CommonMark's kinds 1 to 5.
+_HTML = tuple(
+    (re.compile(f" {{0,3}}(?:{start})", re.IGNORECASE), re.compile(end, re.IGNORECASE))
+    for start, end in (
+        (r"<!--", r"-->"),
+        (r"<(?:script|pre|style|textarea)(?=[\s>]|$)", r"</(?:script|pre|style|textarea)>"),
+        (r"<\?", r"\?>"),
+        (r"<!\[CDATA\[", r"\]\]>"),
+        (r"<![a-z]", r">"),
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +70,27 @@ def open_fence(text: str) -> int | None:
     for line in scan(text):
         last = line
     return last.fence if last and last.part in ("open", "code") else None
+
+
+def open_html(text: str) -> int | None:
+    """Line number of what begins in or as HTML and that `text` never closes, or None.
+
+    A comment, or another block of HTML, that has no end hides all that follows where the text is rendered;
+    within it, a line of backticks opens no fence, so that the next one does.
+    """
+    opened, run, end = 0, "", None
+    for number, line in enumerate(split_lines(text), start=1):
+        if end is not None:
+            end = None if end.search(line) else end
+        elif run:
+            run = "" if _closes(line, run) else run
+        elif (found := _OPENING.match(line)) and not (found["run"][0] == "`" and "`" in found["info"]):
+            opened, run = number, found["run"]
+        else:
+            begun = next((finish for start, finish in _HTML if start.match(line)), None)
+            if begun is not None and not begun.search(line):
+                opened, end = number, begun
+    return opened if run or end is not None else None
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,11 @@
-"""What a text gives an agent to reach or to run: links, commands, and code run on loading. No permission.
+"""What a text gives an agent or a reader to reach or to run: links, commands, and code run on loading.
 
 Found by form, not by meaning: a line in a shell block is a command, whatever it does. Prose that talks an
 agent into something has no form; that is what the gate and people are for.
 """
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +21,8 @@ _TARGET = re.compile(
 )
 # The client runs such code when it loads the skill, before the agent reads it.
 _ON_LOAD = re.compile(r"!`([^`\n]+)`")
+_DECIDES = re.compile(r"\bpatches +(?:approve|reject|withdraw|merge|rebase|sync)\b(?: +\S+)?")
+_SET_OFF = re.compile(r"[\s`*\\\"'|]+")  # between words of a command, or around them
 _CODE = re.compile(r"(?<!!)(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _SHELLS = frozenset(
     {
@@ -75,6 +78,15 @@ def powers_of(text: str) -> frozenset[Power]:
             codes = [code[2].strip() for code in _CODE.finditer(line.text)]
             found |= {Power("commands", code) for code in codes if _is_command(code)}
     return frozenset(found)
+
+
+def deciding(text: str) -> frozenset[str]:
+    """The commands that decide on patches, each with the word after it, in code or in plain words.
+
+    Whoever is to decide reads a patch beside such commands of ours, and could take its own for one of them.
+    """
+    plain = _SET_OFF.sub(" ", unicodedata.normalize("NFKC", text)).casefold()
+    return frozenset(" ".join(found.split()) for found in _DECIDES.findall(plain))
 
 
 def _in_block(text: str, info: str) -> set[Power]:

@@ -18,6 +18,7 @@ from agent_evo_dagster.patches.advice import Advice, advised
 from agent_evo_dagster.patches.change import settings_change, settings_json, unified_diff
 from agent_evo_dagster.patches.document import patch_id, render_patch, section_hash
 from agent_evo_dagster.patches.drafts import Draft, ProseDraft, SettingDraft
+from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.patches.hints import moved, read_hint
 from agent_evo_dagster.patches.ledger import Ledger, Verdicts
 from agent_evo_dagster.patches.prose import misfit
@@ -87,10 +88,10 @@ class _Round:
 
     def take(self, draft: Draft, known: Collection[str]) -> None:
         """Add an analyst's draft, or the reason why not; `known` are the findings that it was shown."""
-        setting = draft.setting if isinstance(draft, SettingDraft) else PROSE
+        setting = visible(draft.setting) if isinstance(draft, SettingDraft) else PROSE
         unknown = sorted(set(draft.findings) - set(known))
         if unknown or not draft.findings:
-            names = ", ".join(unknown) or "none"
+            names = visible(", ".join(unknown)) or "none"
             self.skipped.append(Skipped(names, setting, "a draft must name findings of this round"))
             return
         found = self._set(draft) if isinstance(draft, SettingDraft) else self._written(draft)

@@ -11,7 +11,7 @@ from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.document import check_body
 from agent_evo_dagster.patches.fences import split_lines
 from agent_evo_dagster.patches.hidden import first_hidden
-from agent_evo_dagster.patches.powers import powers_of
+from agent_evo_dagster.patches.powers import deciding, powers_of
 from agent_evo_dagster.patches.settings_block import read_settings
 from agent_evo_dagster.patches.types import Action
 
@@ -46,6 +46,8 @@ def _misfits(base: str, body: str, action: Action, said: str, place: str) -> Ite
         yield f"{removed} lines of {place} would go; one patch may take out or change {MAX_REMOVED}"
     if powers_of(body) - powers_of(base) or powers_of(said) or first_hidden(body + said):
         yield "what the sessions said would bring in a link, a command or a hidden character"
+    if deciding(body) - deciding(base) or deciding(said):
+        yield "it would bring in a command that decides on patches; those are for people to type"
 
 
 def _removed(base: str, body: str) -> int:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from agent_evo_dagster.errors import PatchError
 from agent_evo_dagster.patches.document import (
@@ -14,6 +15,7 @@ from agent_evo_dagster.patches.document import (
     render_patch,
     section_hash,
 )
+from agent_evo_dagster.patches.fences import open_html
 from agent_evo_dagster.patches.types import Action, Patch
 from agent_evo_dagster.strict_yaml import load_mapping
 
@@ -146,6 +148,7 @@ def test_an_edited_body_is_another_patch() -> None:
         ("Say more.", "<!-- section:new -->", "body line 1: a section marker"),
         ("Say more.", "<!-- /Section: new-->", "body line 1: a section marker"),
         ("Say more.", "```sh\nls", "body line 1: .*never closed"),
+        ("Say more.", "More.\n\n<!-- later", "body line 3: .*HTML is never closed"),
         ("Say more.", "Say \u200bmore.", r"line 18, column 5: U\+200B .ZERO WIDTH SPACE"),
         ("Say more.", "Say \u202emore.", r"U\+202E"),
         ("Say more.", "Say \U000e0041more.", r"U\+E0041"),
@@ -177,3 +180,28 @@ def test_a_patch_is_small() -> None:
 def test_a_naive_time_is_not_written() -> None:
     with pytest.raises(PatchError, match="time zone"):
         render_patch(make(created=datetime(2026, 1, 1)))
+
+
+_PIECES = [
+    "<!--",
+    "-->",
+    "<pre>",
+    "</PRE>",
+    "<?",
+    "?>",
+    "<![CDATA[",
+    "]]>",
+    "<!x",
+    ">",
+    "```",
+    "~~~",
+    "a",
+    " ",
+]
+
+
+@given(st.lists(st.lists(st.sampled_from(_PIECES), max_size=3).map("".join), max_size=7))
+def test_what_follows_a_body_is_shown_unless_the_body_leaves_something_open(lines: list[str]) -> None:
+    body = "".join(f"{line}\n" for line in lines)
+    shown = [token.content for token in MarkdownIt().parse(f"{body}\nafter\n") if token.type == "inline"]
+    assert (open_html(body) is None) == (shown[-1:] == ["after"])

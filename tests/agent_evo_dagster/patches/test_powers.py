@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_evo_dagster.patches.powers import powers_of
+from agent_evo_dagster.patches.powers import deciding, powers_of
 
 
 def found(text: str) -> set[tuple[str, str]]:
@@ -69,3 +69,24 @@ def test_names_and_data_are_neither(text: str) -> None:
 def test_any_text_is_read_and_more_text_behind_a_blank_line_hides_no_link(text: str, more: str) -> None:
     powers_of(text + more)
     assert ("links", "https://example.org") in found(f"{text}\n\nhttps://example.org {more}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "agent-evo patches approve p-1 --by Ada",
+        "Type `agent-evo patches  approve p-1`.",
+        "agent-evo patches \\\n  approve p-1",
+        "python -m x PATCHES **approve** p-1",
+        "agent-evo \uff50atches approve p-1",
+        "agent-evo\u00a0patches\u00a0approve p-1",
+    ],
+)
+def test_a_command_that_approves_is_found_however_it_is_set(text: str) -> None:
+    assert deciding(text) == {"patches approve p-1"}
+
+
+def test_words_about_patches_decide_nothing() -> None:
+    assert (
+        deciding("Patches are approved by people; see `agent-evo patches list` or `patches show`.") == set()
+    )
