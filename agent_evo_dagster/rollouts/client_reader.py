@@ -86,6 +86,9 @@ class ClientReader:
                 return _attempt(task, place, ended, most=money, short=short)
         except ClientError as error:
             return Attempt(done=None, finish="infra_error", why=str(error))
+        except OSError as error:  # of this machine; what the client left is judged, and raises none
+            why = f"the place that Claude Code worked in failed ({error.strerror})"
+            return Attempt(done=None, finish="infra_error", most_usd=money, why=why)
 
 
 def _attempt(task: Task, place: Workspace, ended: Ended, *, most: float, short: bool) -> Attempt:

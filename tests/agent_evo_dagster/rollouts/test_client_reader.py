@@ -1,11 +1,13 @@
 """Claude Code does a task in a new place with one text of the skill; what came of it is checked there."""
 
+import errno
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from agent_evo_dagster.errors import ClientError
+from agent_evo_dagster.rollouts import client_reader
 from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.running import Runner
 from agent_evo_dagster.rollouts.tasks import Task
@@ -102,6 +104,17 @@ def test_a_client_that_failed_by_itself_is_a_rollout_that_is_lost(client, printe
     client.plan(printed, exit=1)
     lost = attempt()
     assert (lost.done, lost.finish, lost.ended) == (None, "infra_error", False) and lost.why
+
+
+def test_a_machine_that_fails_while_a_task_is_checked_is_a_rollout_that_is_lost(client, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device", "/some/where")
+
+    client.plan(result())
+    monkeypatch.setattr(client_reader, "passes", full)
+    lost = attempt()
+    assert (lost.done, lost.finish, lost.most_usd) == (None, "infra_error", 0.5)
+    assert lost.why == "the place that Claude Code worked in failed (No space left on device)"
 
 
 def test_it_says_which_client_it_is_and_that_there_is_none(client, tmp_path, monkeypatch):
