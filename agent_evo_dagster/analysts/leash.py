@@ -21,6 +21,7 @@ from typing import BinaryIO
 NOT_STARTED = 127
 _PR_SET_CHILD_SUBREAPER = 36  # of linux/prctl.h; os has no name for it
 _BETWEEN_SECONDS = 0.005
+_IDLE = 100  # looks without anything that could be killed
 
 
 def main() -> None:
@@ -54,9 +55,24 @@ def _watch(descriptor: int) -> None:
 
 
 def _end_all() -> None:
-    """Kill what descends from this process, until nothing does; what cannot be killed is left."""
-    while sum(map(_kill, _descendants())):
-        time.sleep(_BETWEEN_SECONDS)  # what one of them started meanwhile is found then
+    """Kill what descends from this process, until nothing does; what cannot be killed is left.
+
+    What descends from it does so through a child of its own, so that none left means nothing left.
+    """
+    idle = 0 if sys.platform == "linux" else _IDLE
+    while idle < _IDLE and _reap():
+        idle = 0 if sum(map(_kill, _descendants())) else idle + 1
+        time.sleep(_BETWEEN_SECONDS)
+
+
+def _reap() -> bool:
+    """Whether a child is left, those that ended apart."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        return False
+    return True
 
 
 def _kill(process: int) -> bool:
@@ -67,7 +83,7 @@ def _kill(process: int) -> bool:
 
 
 def _descendants() -> list[int]:
-    """All that live below this process; none where there is no /proc."""
+    """All that live below this process, as far as one look sees."""
     parents = dict(_parents())
     found: set[int] = set()
     more = {os.getpid()}
@@ -78,19 +94,17 @@ def _descendants() -> list[int]:
 
 
 def _parents() -> Iterator[tuple[int, int]]:
-    """Each process that has not ended, with its parent."""
+    """Each process with its parent; one whose first thread has ended looks as if it had, so those count."""
     if not os.path.isdir("/proc"):  # noqa: PTH112 (pathlib is slow to load, and this starts often)
         return
     for entry in os.scandir("/proc"):
         if entry.name.isdigit():
             with contextlib.suppress(FileNotFoundError, ProcessLookupError), _stat(entry.name) as stream:
-                state, parent = stream.read().rpartition(b")")[2].split()[:2]
-                if state not in {b"Z", b"X"}:
-                    yield int(entry.name), int(parent)
+                yield int(entry.name), int(stream.read().rpartition(b")")[2].split()[1])
 
 
 def _stat(process: str) -> BinaryIO:
-    return open(f"/proc/{process}/stat", "rb")  # noqa: PTH123 (as above; closed by who asks)
+    return open(f"/proc/{process}/stat", "rb")  # noqa: PTH123 (as above)
 
 
 if __name__ == "__main__":
