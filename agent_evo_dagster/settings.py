@@ -28,7 +28,7 @@ class Settings(BaseSettings):
 
     home: Path = Field(Path(".agent_evo"), description="Folder of everything that a round stores.")
     bank: Path | None = Field(None, description="Bank that rounds write to; default: <home>/skill_bank.")
-    policy: ApprovalPolicy = Field("auto", description="Who decides on a judged patch.")
+    policy: ApprovalPolicy = Field("auto", description="The approval rule: who decides on a judged patch.")
     expiry_days: float | None = Field(
         None,
         gt=0,
@@ -38,7 +38,7 @@ class Settings(BaseSettings):
     )
     rollback: RollbackScope = Field(
         "auto",
-        description="What a regression takes out again: what a policy approved, all, or nothing (off).",
+        description="What a regression takes out again: what a rule approved, all, or nothing (off).",
     )
     executor: Literal["in_process", "multiprocess"] = Field(
         "in_process", description="How Dagster runs the steps of a round: here, or in a process each."

@@ -18,10 +18,10 @@ from resources.skill_bank import SkillBankResource
     owners=[OWNER],
     kinds={"parquet"},
     partitions_def=EVOLUTION_ROUNDS,
-    description="Patches that came in since the parent round and go out again: the policy got worse.",
+    description="Patches that came in since the parent round and go out again: the model got worse.",
     check_specs=[
         dg.AssetCheckSpec(
-            "held", asset="skill_rollbacks", description="The policy is not worse beyond the interval."
+            "held", asset="skill_rollbacks", description="The model is not worse beyond the interval."
         )
     ],
 )

@@ -48,7 +48,7 @@ def build_jobs() -> "list[UnresolvedAssetJobDefinition]":
             selection=training,
             tags=TRAINS,
             config=CONSOLE,
-            description="From the skills' settings to an evaluated policy.",
+            description="From the skills' settings to an evaluated model.",
         ),
         dg.define_asset_job(
             ADOPT,

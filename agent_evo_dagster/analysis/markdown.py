@@ -45,7 +45,7 @@ def render_markdown(page: Page) -> str:
         QUOTED,
         *_findings(page.session_findings),
         *_section("Where calls failed", page.sessions, QUOTED),
-        *_section("The policy", page.policy),
+        *_section("The trained model", page.policy),
         *_section("What it ran with, and what it cost", page.provenance),
         _bullets(f"{plain(name)}: {plain(value)}" for name, value in page.facts),
         "## Look, repeat, undo",

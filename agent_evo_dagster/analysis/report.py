@@ -22,7 +22,11 @@ from agent_evo_dagster.analysis.views.training import training_by_round, trainin
 from agent_evo_dagster.analysis.views.verdict import verdict
 from agent_evo_dagster.errors import AnalysisError
 
-_POLICIES = {"auto": "the policy auto", "manual": "a person", "two_person": "two people"}
+_RULES = {
+    "auto": "the approval rule auto",
+    "manual": "a person (approval rule manual)",
+    "two_person": "two people (approval rule two_person)",
+}
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,120}")
 
 
@@ -38,7 +42,7 @@ class ReportInputs:
     opened_at: datetime
     request: str
     seed: int
-    policy: str  # who decides: "auto", "manual" or "two_person"
+    policy: str  # the approval rule: "auto", "manual" or "two_person"
     steps: pl.DataFrame
     segments: pl.DataFrame
     quarantine: pl.DataFrame
@@ -145,7 +149,7 @@ def _facts(inputs: ReportInputs) -> tuple[tuple[str, str], ...]:
     return (
         ("Opened", f"{inputs.opened_at:%Y-%m-%d %H:%M} UTC"),
         ("Seed of the round", str(inputs.seed)),
-        ("Who decides", _POLICIES.get(inputs.policy, inputs.policy)),
+        ("Who decides", _RULES.get(inputs.policy, inputs.policy)),
         ("Asked for", excerpt(inputs.request, 300) or "nothing beyond the skills"),
         *operator,
     )

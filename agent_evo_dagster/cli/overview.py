@@ -7,6 +7,7 @@ from rich.table import Table
 
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.analysis.text import excerpt
+from agent_evo_dagster.analysis.views.life import by_words
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.rounds.opening import origin_told
 from agent_evo_dagster.rounds.runs import train_dir
@@ -86,8 +87,8 @@ def _print_patches(console: Console, settings: Settings, key: str) -> None:
         )
         if taken_out := ledger.rollback(row["patch_id"]):
             console.print(
-                f"            taken out of the skill by {taken_out.by} on {taken_out.at:%Y-%m-%d %H:%M} UTC: "
-                f"{taken_out.reason}",
+                f"            taken out of the skill by {by_words(taken_out.by)} on "
+                f"{taken_out.at:%Y-%m-%d %H:%M} UTC: {taken_out.reason}",
                 markup=False,
             )
         if row["decision"] == "wait":

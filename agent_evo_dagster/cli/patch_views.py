@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from agent_evo_dagster.analysis.views.life import by_words
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.cli.telling import plain
 from agent_evo_dagster.patches.change import diff_hash, result_hash
@@ -45,7 +46,7 @@ def _row(review: Review) -> list[str | Text]:
         plain(_change(review)),
         evidence.verdict.value if evidence else "not judged",
         review.status.value,
-        plain(decision.by if decision else ""),
+        plain(by_words(decision.by) if decision else ""),
     ]
 
 
@@ -92,5 +93,5 @@ def print_patch(console: Console, review: Review, ledger: Ledger) -> None:
     against = ", against the gate" if decision.override else ""
     when = f"{decision.at:%Y-%m-%d %H:%M} UTC"
     console.print(
-        plain(f"decision: {decision.decision} by {decision.by}, {when}{against}: {decision.reason}")
+        plain(f"decision: {decision.decision} by {by_words(decision.by)}, {when}{against}: {decision.reason}")
     )

@@ -291,7 +291,7 @@ def person(name: str) -> str:
             f"decides has a name in one script. Give --by NAME."
         )
     if same_person(plain).startswith(same_person(POLICY)):
-        raise DecisionError(f"{plain!r} is the name of a policy; a decision of a person needs a person's.")
+        raise DecisionError(f"{plain!r} is the name of a rule; a decision of a person needs a person's.")
     return plain
 
 

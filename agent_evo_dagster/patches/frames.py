@@ -26,8 +26,14 @@ def with_result_hashes(patches: pl.DataFrame) -> pl.DataFrame:
     """The frame with `result_hash` told: SHA-256 of the section's text after each patch alone.
 
     Raises:
-        PatchError: a row whose columns do not belong together.
+        PatchError: a column is missing, or a row's columns do not belong together.
     """
+    missing = [name for name in ("patch_id", "base", "document") if name not in patches.columns]
+    if missing:
+        raise PatchError(
+            f"Patches were to be told by their texts, and their frame lacks {', '.join(missing)} (it has "
+            f"{', '.join(patches.columns)}). Make skill_patches again."
+        )
     found = [result_hash(str(row["base"]), row_patch(row)[0]) for row in patches.iter_rows(named=True)]
     return patches.with_columns(pl.Series("result_hash", found, pl.String))
 

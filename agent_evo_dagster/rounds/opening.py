@@ -164,7 +164,7 @@ def _parent(settings: Settings, store: RoundStore) -> tuple[ParentCheckpoint | N
 
 def _training_lost(settings: Settings, key: str) -> str:
     return (
-        f"The next round goes on from the policy of {key}, which was trained, and its output "
+        f"The next round goes on from the model of {key}, which was trained, and its output "
         f"{settings.runs / key} is gone. Bring it back, or make it again: "
         f"agent-evo rounds run {key} --only training"
     )
@@ -172,7 +172,7 @@ def _training_lost(settings: Settings, key: str) -> str:
 
 def origin_told(manifest: RoundManifest) -> str:
     """What the round starts from and which rounds it does not, with the way to go on from those."""
-    origin = f"the policy of {manifest.parent.round}" if manifest.parent else "the base of its model"
+    origin = f"the model of {manifest.parent.round}" if manifest.parent else "the base of its model"
     others = ", ".join(f"{key} ({state})" for key, state in manifest.passed_over.items())
     return (
         f"{manifest.key} starts from {origin}, not from {others}: only a round that came to its end is gone "

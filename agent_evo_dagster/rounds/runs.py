@@ -43,7 +43,7 @@ def sampled_format(runs: Path, key: str, asked: FormatName | Literal["auto"]) ->
     template = chat_template_of(folder)
     if template is None:
         raise RoundError(
-            f"The rollouts of {key} have the format of tool calls that their policy's chat template shows, "
+            f"The rollouts of {key} have the format of tool calls that their model's chat template shows, "
             f"and {folder} has none. Make it again: agent-evo rounds run {key} --only training"
         )
     return format_of(template)

@@ -85,7 +85,7 @@ def verify_task(path: Path) -> tuple[Verified, ...]:
     return (
         files,
         _check("checkpoint", lambda: _checkpoint(package)),
-        _check("policy that it started from", lambda: _start(package)),
+        _check("model that it started from", lambda: _start(package)),
         _check("dataset", lambda: _dataset(package)),
         _check("skills", lambda: _skills(package)),
         _check("configuration, from the frozen skills and seed", lambda: _config(package)),
@@ -112,7 +112,7 @@ def _checkpoint(package: TaskPackage) -> str:
 def _start(package: TaskPackage) -> str:
     found = EMBEDDED_SHA256 if package.init is None else sha256_tree(package.init)
     wanted = package.about.init_sha256
-    which = "the embedded policy of this version" if package.init is None else INIT
+    which = "the embedded model of this version" if package.init is None else INIT
     return "" if found == wanted else f"{which} has {found[:12]}, the round started from {wanted[:12]}"
 
 

@@ -77,7 +77,7 @@ def test_a_patch_is_approved_from_the_launchpad(waiting):
     [
         ({"approve": ["p-1111111111111111"]}, "No patch begins with"),
         ({}, "none is"),
-        ({"reject": ["PATCH"], "by": "policy:auto"}, "is the name of a policy"),
+        ({"reject": ["PATCH"], "by": "policy:auto"}, "is the name of a rule"),
         ({"reject": ["PATCH"], "reason": " "}, "needs a reason"),
     ],
 )

@@ -68,7 +68,7 @@ class ClipFractionLow:
             self.name,
             run,
             severity=Severity.WARNING,
-            summary=f"the policy stands still: {words}; {rise.words()}",
+            summary=f"the model stands still: {words}; {rise.words()}",
             series=(clipped, kl, rise.reward),
             confidence=0.55,
             data={"clip_fraction": round(share, 6), "kl": round(moved, 6), "rise_per_10_steps": rise.rise},

@@ -12,7 +12,7 @@ import polars as pl
 from agent_evo_dagster.analysis.text import excerpt, fixed, number, plural
 from agent_evo_dagster.analysis.views.costs import UNITS, CostLine, cost_cell, cost_columns, whole
 from agent_evo_dagster.analysis.views.gate import change_words
-from agent_evo_dagster.analysis.views.life import STANDINGS, Event, event_words, events_by_patch
+from agent_evo_dagster.analysis.views.life import STANDINGS, Event, by_words, event_words, events_by_patch
 from agent_evo_dagster.analysis.views.page import Card, PatchView, Table, Verdict
 from agent_evo_dagster.analysis.views.policy import Changes
 
@@ -58,7 +58,7 @@ def _progress(trend: pl.DataFrame) -> str:
     known = trend.filter(pl.col("mode") == "sampled").sort("number")
     before, after = (known.filter(pl.col("policy") == policy) for policy in ("before", "after"))
     if before.is_empty() or after.is_empty():
-        return "No round has evaluated its policy yet."
+        return "No round has evaluated its model yet."
     first, last = before.row(0, named=True), after.row(-1, named=True)
     return (
         f"Held-out accuracy, sampled: {_with_interval(first)} before {first['round']}, "
@@ -76,7 +76,7 @@ def cards(rounds: Sequence[RoundLine]) -> tuple[Card, ...]:
     patches = [patch.standing for one in rounds for patch in one.patches]
     stand = Counter(patches)
     told = [f"{stand[state]} {word}" for state, word in STANDINGS.items() if stand[state]]
-    costs = whole([line for one in rounds for line in one.costs])
+    costs = tuple(f"in all {told}" for told in whole([line for one in rounds for line in one.costs]))
     return (
         Card("Rounds", str(len(rounds)), tuple(f"{count} {name}" for name, count in sorted(states.items()))),
         Card("Sessions", str(sum(one.sessions for one in rounds)), ("taken by all rounds",)),
@@ -165,7 +165,8 @@ def record_table(life: pl.DataFrame) -> Table:
     events.sort(key=lambda item: item[1]["at"], reverse=True)
     rows = tuple(
         (
-            f"{event['at']:%Y-%m-%d %H:%M}", name, event_words(event["event"]), event["by"] or "",
+            f"{event['at']:%Y-%m-%d %H:%M}", name, event_words(event["event"]),
+            by_words(event["by"] or ""),
             event["round"] or "", excerpt(event["reason"] or "", 300),
         )
         for name, event in events[:MOST_EVENTS]

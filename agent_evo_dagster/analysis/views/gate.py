@@ -104,7 +104,7 @@ def _decided(decision: Mapping[str, Any] | None) -> str:
     at = decision["decided_at"]
     when = f" on {at:%Y-%m-%d %H:%M} UTC" if isinstance(at, datetime) else ""
     state = _DECIDED.get(decision["decision"], decision["decision"])
-    return f"{state} by {decision['by']}{when}: {decision['reason']}"
+    return f"{state} by {life.by_words(decision['by'])}{when}: {decision['reason']}"
 
 
 def gate_ledger(evaluations: pl.DataFrame) -> Table:
@@ -159,11 +159,11 @@ def _replay_row(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def rollback_table(rollbacks: pl.DataFrame) -> Table:
-    """What this round took out of the skills because the policy got worse with it."""
+    """What this round took out of the skills because the model got worse with it."""
     rows = tuple(
         (
             row["patch_id"], row["skill"], _RESULTS.get(row["result"], row["result"]),
-            row["approved_by"] or "nobody", row["reason"],
+            life.by_words(row["approved_by"] or "nobody"), row["reason"],
         )
         for row in rows_of(rollbacks, _ROLLBACK_COLUMNS, what="rollbacks")
     )  # fmt: skip

@@ -37,6 +37,8 @@ _WORDS = {
     "replay": "replayed on later sessions",
 }
 
+_RULE = "policy:"  # how the record names what is no person
+
 Event = Mapping[str, Any]
 
 
@@ -76,10 +78,16 @@ def event_words(event: str) -> str:
     return _WORDS.get(event, event)
 
 
+def by_words(name: str) -> str:
+    """Who decided, for people: a person's name, or the rule that the record names `policy:<name>`."""
+    rule = name.removeprefix(_RULE)
+    return f"the rule {rule}" if rule != name else name
+
+
 def _told(event: Event) -> str:
     when = f"{event['at']:%Y-%m-%d %H:%M} UTC: " if isinstance(event["at"], datetime) else ""
     where = f" in {event['round']}" if event["round"] else ""
-    who = f" by {event['by']}" if event["by"] else ""
+    who = f" by {by_words(event['by'])}" if event["by"] else ""
     why = f": {event['reason']}" if event["reason"] else ""
     return f"{when}{event_words(event['event'])}{where}{who}{why}"
 

@@ -1,4 +1,4 @@
-"""How good the policy is: before and after, and over rounds. No plots, no verdict."""
+"""How good the trained model is: before and after, and over rounds. No plots, no verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -74,7 +74,7 @@ def policy_card(changes: Changes) -> Card:
     """Accuracy before and after training."""
     sampled, greedy = changes.get(("sampled", "accuracy")), changes.get(("greedy", "accuracy"))
     if sampled is None:
-        return Card("Held-out accuracy", "not measured", ("The policy was not scored before and after.",))
+        return Card("Held-out accuracy", "not measured", ("The model was not scored before and after.",))
     notes = [f"{sampled.words}, sampled, {sampled.tasks} tasks"]
     if greedy is not None:
         notes.append(f"greedy {fixed(greedy.before)} → {fixed(greedy.after)}, {greedy.words}")
@@ -108,7 +108,7 @@ def trend_table(trend: pl.DataFrame, most: int = 10) -> Table:
         if row["round"] in rounds[-most:]
     )  # fmt: skip
     left = f" (the last {most} of {len(rounds)})" if len(rounds) > most else ""
-    columns = ("Round", "Decoding", "Policy", "Tasks", "Accuracy [interval]", "Reward")
+    columns = ("Round", "Decoding", "Model", "Tasks", "Accuracy [interval]", "Reward")
     caption = f"Held-out accuracy by round{left}"
     return Table(caption, columns, rows, frozenset({3, 4, 5}), "Nothing was evaluated.")
 

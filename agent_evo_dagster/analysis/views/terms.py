@@ -34,22 +34,25 @@ TERMS: tuple[tuple[str, str], ...] = (
         "accept, reject, reject_unverified (the evidence is incomplete) or needs_person.",
     ),
     (
-        "policy:auto",
-        "The rule that decides where nobody else must: it approves what the gate accepts and what touches "
-        "settings alone, and rejects what the gate rejects. Everything else waits for a person.",
+        "rule, approval rule",
+        "What decides by itself, and when a person must. The approval rule auto approves what the gate "
+        "accepts and what touches settings alone, and rejects what the gate rejects; all else waits for a "
+        "person. Other rules let a patch expire, or take it out where the model got worse. The record names "
+        "a rule policy:NAME.",
     ),
     (
         "finding",
         "Something that rules found in sessions or in training, with its evidence; confidence is 0 to 1.",
     ),
     (
-        "policy",
-        "The model that the round trains: it answers tasks by calling tools. Tasks are split by content; "
+        "model",
+        "The one that the round trains, where no other is named (literature on reinforcement learning, and "
+        "some skills, call it the policy): it answers tasks by calling tools. Tasks are split by content; "
         "those of the report are seen by no training and by no judge.",
     ),
     (
         "sampled, greedy",
-        "Sampled answers are drawn as in training, and tell how reliable the policy is; greedy ones take the "
+        "Sampled answers are drawn as in training, and tell how reliable the model is; greedy ones take the "
         "likeliest token each time. Sampled accuracy is the one that a round is measured by.",
     ),
     (

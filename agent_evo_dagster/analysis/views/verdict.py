@@ -13,8 +13,8 @@ _NEXT = "This round trained with the skills as they were; what it approved count
 def verdict(
     patches: tuple[PatchView, ...], change: Change | None, taken_out: Sequence[tuple[str, str]] = ()
 ) -> Verdict:
-    """What changed in the skills, whether the policy got better, what waits, and what was undone since."""
-    tone, policy, figures = _policy(change)
+    """What changed in the skills, whether the model got better, what waits, and what was undone since."""
+    tone, model, figures = _model(change)
     waiting = sum(patch.standing == "wait" for patch in patches)
     waits = f" {_patches(waiting)} {'waits' if waiting == 1 else 'wait'} for a person." if waiting else ""
     undone = sorted({skill for _, skill in taken_out})
@@ -22,15 +22,15 @@ def verdict(
     sentences = [_sentence(patch) for patch in patches] or ["No patch was proposed."]
     if any(patch.standing in {"in", "approve"} for patch in patches):
         sentences.append(_NEXT)
-    sentences += [f"{name} was taken out of {skill}: the policy got worse." for name, skill in taken_out]
-    return Verdict(f"{policy}; {_skills(patches)}.{waits}{out}", (figures, *sentences), tone)
+    sentences += [f"{name} was taken out of {skill}: the model got worse." for name, skill in taken_out]
+    return Verdict(f"{model}; {_skills(patches)}.{waits}{out}", (figures, *sentences), tone)
 
 
-def _policy(change: Change | None) -> tuple[str, str, str]:
+def _model(change: Change | None) -> tuple[str, str, str]:
     if change is None:
         return (
             "even",
-            "The policy was not evaluated",
+            "The model was not evaluated",
             "There are no held-out scores before and after training.",
         )
     figures = (
@@ -38,10 +38,10 @@ def _policy(change: Change | None) -> tuple[str, str, str]:
         f"({change.words}, {change.mode}, paired over {change.tasks} tasks)."
     )
     if change.low > 0:
-        return "good", "The policy got better", figures
+        return "good", "The model got better", figures
     if change.high < 0:
-        return "bad", "The policy got worse", figures
-    return "even", "No change of the policy can be told from noise", figures
+        return "bad", "The model got worse", figures
+    return "even", "No change of the model can be told from noise", figures
 
 
 def _skills(patches: Sequence[PatchView]) -> str:

@@ -51,16 +51,16 @@ def test_a_patch_is_told_as_it_stands_now_and_leads_to_its_place():
     (row,) = views.patch_table([one]).rows
     assert row[:4] == (PATCH, "round-0001", "rllm-config/optimisation", "learning_rate 2e-5 → 1e-4")
     assert row[4].startswith(
-        "taken out again; 2026-01-05 11:00 UTC: taken out of the skill by policy:regression"
+        "taken out again; 2026-01-05 11:00 UTC: taken out of the skill by the rule regression"
     )
-    assert row[5].startswith("accept by probe") and row[6].endswith("policy:auto on 2026-01-05 09:00 UTC")
+    assert row[5].startswith("accept by probe") and row[6].endswith("the rule auto on 2026-01-05 09:00 UTC")
     assert views.patch_table([one]).links == (f"round-0001/report.html#{PATCH}",)
 
 
 def test_the_record_has_the_newest_first():
     rows = views.record_table(life_frame("approve", "adopt", "take_out", round_key="round-0002")).rows
     assert [row[2] for row in rows] == ["taken out of the skill", "written into the skill", "approved"]
-    assert rows[0][3:5] == ("policy:regression", "round-0002")
+    assert rows[0][3:5] == ("the rule regression", "round-0002")
 
 
 def test_costs_are_told_by_round_and_in_all():
@@ -77,8 +77,8 @@ def test_costs_are_told_by_round_and_in_all():
     )
     card = views.cards(rounds)[3]
     assert card.notes == (
-        "57 tokens, and what analyst took, not told",
-        "7 US dollars, and what analyst took, not told",
+        "in all 57 tokens, and what analyst took, not told",
+        "in all 7 US dollars, and what analyst took, not told",
     )
 
 

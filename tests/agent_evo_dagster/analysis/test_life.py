@@ -63,7 +63,7 @@ def test_each_event_but_the_decision_is_told_with_time_place_person_and_reason()
     assert told == (
         "2026-01-05 10:00 UTC: written into the skill",
         "2026-01-05 11:00 UTC: replayed on later sessions in round-0003: the reason of replay",
-        "2026-01-05 12:00 UTC: taken out of the skill in round-0003 by policy:regression: "
+        "2026-01-05 12:00 UTC: taken out of the skill in round-0003 by the rule regression: "
         "the reason of take_out",
     )
     assert life.history("wait", events("approve"))[0].endswith("approved by Ada: the reason of approve")
@@ -123,3 +123,7 @@ def test_the_cost_of_judging_is_told_in_its_units():
     cost = {"rollouts": 1600, "tokens": 123456, "training_steps": 24, "calls": 1, "usd": 0.25}
     told = cost_of(json.dumps({"cost": cost}))
     assert told == "1600 scored rollouts, 24 optimiser steps, 123,456 tokens, 1 call, 0.25 US dollars"
+
+
+def test_a_rule_that_decided_is_told_as_one_and_a_person_by_name():
+    assert [life.by_words(name) for name in ("policy:auto", "Ada", "")] == ["the rule auto", "Ada", ""]

@@ -36,17 +36,17 @@ def decided(inputs, decision, *events):
 
 def test_the_verdict_comes_first_with_figures_and_who_decided(report):
     first = report.markdown[:600]
-    assert first.startswith("# round-0002: The policy got better; 1 patch to rllm-config approved.")
+    assert first.startswith("# round-0002: The model got better; 1 patch to rllm-config approved.")
     assert "Held-out accuracy 0.20 → 0.60 (+0.40" in first
-    assert "learning_rate 2e-5 → 1e-4; approved by policy:auto on 2026-01-05" in first
+    assert "learning_rate 2e-5 → 1e-4; approved by the rule auto on 2026-01-05" in first
 
 
 @pytest.mark.parametrize(
     ("after", "headline"),
     [
-        ([True] * 24 + [False] * 16, "The policy got better"),
-        ([True] * 8 + [False] * 32, "No change of the policy can be told from noise"),
-        ([False] * 40, "The policy got worse"),
+        ([True] * 24 + [False] * 16, "The model got better"),
+        ([True] * 8 + [False] * 32, "No change of the model can be told from noise"),
+        ([False] * 40, "The model got worse"),
     ],
 )
 def test_the_headline_follows_the_interval(inputs, after, headline):
@@ -67,7 +67,7 @@ def test_a_patch_that_waits_is_on_the_first_screen_with_both_commands(inputs):
 def test_a_rejected_patch_changes_no_skill(inputs):
     page = build_page(decided(inputs, "reject", "reject"))
     assert "no skill was changed" in page.verdict.headline
-    assert "rejected by policy:auto" in page.verdict.sentences[1]
+    assert "rejected by the rule auto" in page.verdict.sentences[1]
 
 
 def test_a_reader_is_told_how_to_look_and_repeat(report):
@@ -92,8 +92,8 @@ def test_a_reader_is_told_that_what_was_approved_counts_from_the_next_round_on(i
 def test_a_report_made_again_says_what_became_of_its_patch_since(inputs):
     report = render_report(decided(inputs, "approve", "approve", "adopt", "take_out"))
     for text in (report.markdown, Outline(report.html).text):
-        assert "The policy got better; 1 patch to rllm-config taken out again since." in text
-        assert "Since then: 2026-01-05 11:00 UTC: taken out of the skill by policy:regression" in text
+        assert "The model got better; 1 patch to rllm-config taken out again since." in text
+        assert "Since then: 2026-01-05 11:00 UTC: taken out of the skill by the rule regression" in text
         assert "agent-evo skills versions rllm-config" in text
         assert "agent-evo skills rollback rllm-config --to VERSION --by NAME --reason TEXT" in text
         assert "agent-evo skills rollback p-0123456789abcdef" not in text
@@ -106,7 +106,7 @@ def test_a_round_that_took_out_an_earlier_patch_says_so_first(inputs):
     rollbacks = pl.DataFrame([row | {"reason": reason}, row | kept])
     report = render_report(replace(inputs, rollbacks=rollbacks))
     assert "1 earlier patch taken out of rllm-run." in report.markdown.splitlines()[0]
-    assert "p-1 was taken out of rllm-run: the policy got worse." in Outline(report.html).text
+    assert "p-1 was taken out of rllm-run: the model got worse." in Outline(report.html).text
     assert reason in Outline(report.html).text and "Ada approved it" in report.html
 
 
@@ -152,7 +152,7 @@ def test_an_empty_round_has_a_report(inputs):
         if isinstance(getattr(inputs, field.name), pl.DataFrame)
     }
     report = render_report(replace(inputs, **frames, costs=(), checkpoints={}, request=""))
-    assert "The policy was not evaluated; no skill was changed." in report.markdown
+    assert "The model was not evaluated; no skill was changed." in report.markdown
     assert "No patch was proposed." in report.html
     Outline(report.html)
 
@@ -259,3 +259,10 @@ def test_a_hash_of_a_patch_says_which_text_it_is_of(report) -> None:
         words = " ".join(text.replace("`", "").split())
         assert f"{'0' * 64}, of the section before the patch" in words
         assert f"{'9' * 64}, of the section after it" in words
+
+
+def test_what_is_trained_and_what_decides_have_names_of_their_own(report) -> None:
+    for text in (report.markdown, Outline(report.html).text):
+        said = [match for match in re.findall(r".{20}polic.{20}", text) if "call it the policy" not in match]
+        assert all("policy:NAME" in match or "policy is manual" in match for match in said), said
+        assert "The trained model" in text and "approved by the rule auto" in text

@@ -122,7 +122,7 @@ def test_coverage_is_told_apart_by_whether_there_is_a_transcript() -> None:
 def test_a_patch_shows_what_it_moves_and_who_decided():
     (patch,) = patches()
     assert patch.changes == (("learning_rate", "2e-5", "1e-4"),)
-    assert patch.decided.startswith("approved by policy:auto on 2026-01-05 09:00 UTC")
+    assert patch.decided.startswith("approved by the rule auto on 2026-01-05 09:00 UTC")
     assert patch.gate.startswith("accept by probe")
     assert patch.commands == ()
 
@@ -268,7 +268,7 @@ def test_a_headline_counts_patches_and_names_skills():
     two = patches() + patches(patch_id="p-2", target="rllm-run/start")
     assert (
         verdict(two, None).headline
-        == "The policy was not evaluated; 2 patches to rllm-config, rllm-run approved."
+        == "The model was not evaluated; 2 patches to rllm-config, rllm-run approved."
     )
     assert "2 patches wait for a person." in verdict(patches("wait") * 2, None).headline
 

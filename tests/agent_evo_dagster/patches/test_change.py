@@ -161,4 +161,6 @@ def test_the_base_hash_is_of_the_text_before_and_the_result_hash_of_the_text_aft
     assert result_hash(base, patch) == section_hash(patched_text(base, patch)) != patch.base_hash
     frame = with_result_hashes(to_frame([patch], sections))
     assert frame["result_hash"].to_list() == [result_hash(base, patch)]
+    with pytest.raises(PatchError, match="lacks base"):
+        with_result_hashes(frame.drop("base"))
     assert with_result_hashes(frame.clear()).schema["result_hash"] == pl.String

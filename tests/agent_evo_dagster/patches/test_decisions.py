@@ -135,7 +135,7 @@ def test_an_override_that_was_not_needed_is_not_recorded(patch, ledger):
         *((name, "--by NAME") for name in ("", "  ", "a\nb", "a\x1b[2J", "a\u202eb", "x" * 201)),
         *((f"Ada{unseen}", "--by NAME") for unseen in "\ufe0f\ufe0e\u034f\u3164\u2800\u200b\U000e0101"),
         *((blank, "--by NAME") for blank in ("\u2800", "\u3164", "...", "7")),
-        *((name, "the name of a policy") for name in ("policy:auto", "Policy:Auto", "\uff50olicy:auto")),
+        *((name, "the name of a rule") for name in ("policy:auto", "Policy:Auto", "\uff50olicy:auto")),
     ],
 )
 def test_a_name_that_cannot_stand_in_the_record_is_refused(patch, ledger, name, said):

@@ -216,7 +216,7 @@ def test_touching_edits_make_nothing(desk, pair):
 
 
 def test_a_name_that_can_stand_in_the_record_is_needed(desk, pair):
-    with pytest.raises(DecisionError, match="name of a policy"):
+    with pytest.raises(DecisionError, match="name of a rule"):
         merge(desk, *pair, by="policy:auto", at=LATER)
     assert desk.ledger.records() == ()
 
