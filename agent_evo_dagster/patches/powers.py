@@ -17,8 +17,13 @@ _LINK = re.compile(
     r"(?:[a-z][a-z0-9+.-]*://|www\.|(?:mailto|javascript|data|file):)[^\s<>\"'`\])]+", re.IGNORECASE
 )
 _TARGET = re.compile(
-    r"\]\(\s*<?([^\s()<>#][^\s()<>]*)|^ {0,3}\[[^\]\n]+\]:\s*<?([^\s<>#][^\s<>]*)", re.MULTILINE
+    r"\]\(\s*<?([^\s()<>#][^\s()<>]*)"
+    # A definition, on its own or in a list or a quotation.
+    r"|^(?:[ >]|[-+*] |[0-9]{1,9}[.)] )*\[[^\]\n]+\]:\s*<?([^\s<>#][^\s<>]*)"
+    r"|<[a-z][^<>]*?[\s/\"'](?:href|src|srcset|action|formaction|data|poster)\s*=\s*[\"']?([^\s\"'<>#][^\s\"'<>]*)",
+    re.MULTILINE | re.IGNORECASE,
 )
+_SIGNS = ("`", ":", "](", "~~~", "www.", "<")  # a text without any of them has nothing to find
 # The client runs such code when it loads the skill, before the agent reads it.
 _ON_LOAD = re.compile(r"!`([^`\n]+)`")
 _DECIDES = re.compile(r"\bpatches +(?:approve|reject|withdraw|merge|rebase|sync)\b(?: +\S+)?")
@@ -66,10 +71,10 @@ class Power:
 
 def powers_of(text: str) -> frozenset[Power]:
     """All links and commands in a Markdown text."""
-    if "`" not in text and ":" not in text and "](" not in text and "~~~" not in text and "www." not in text:
+    if not any(sign in text for sign in _SIGNS):
         return frozenset()
     found = {Power("links", link.group().rstrip(".,;:!?")) for link in _LINK.finditer(text)}
-    found |= {Power("links", target[1] or target[2]) for target in _TARGET.finditer(text)}
+    found |= {Power("links", target[target.lastindex or 0]) for target in _TARGET.finditer(text)}
     found |= {Power("run_on_load", code[1].strip()) for code in _ON_LOAD.finditer(text)}
     for line in scan(text):
         if line.part == "code":
