@@ -38,13 +38,15 @@ def write_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
 def create_atomic(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     """Make `path` of `data` in one step, flushed to the disk; where it is there, it stays as it is."""
     if not path.exists():
-        with _drafted(path, data, mode) as draft, contextlib.suppress(FileExistsError):
-            path.hardlink_to(draft)  # another process may have been faster
+        with _drafted(path, data, mode) as draft:
+            with contextlib.suppress(FileExistsError):  # another process may have been faster
+                path.hardlink_to(draft)
+            draft.unlink()
 
 
 @contextlib.contextmanager
 def _drafted(path: Path, data: bytes, mode: int) -> Iterator[Path]:
-    """A file beside `path` that is on the disk; gone after the block, unless it was moved."""
+    """A file beside `path` that is on the disk, to be moved or removed; gone where the block fails."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
@@ -54,9 +56,10 @@ def _drafted(path: Path, data: bytes, mode: int) -> Iterator[Path]:
             os.fsync(stream.fileno())
         Path(name).chmod(mode)
         yield Path(name)
-    finally:
+    except BaseException:
         with contextlib.suppress(FileNotFoundError):
             Path(name).unlink()
+        raise
 
 
 def replace_tree(staged: Path, target: Path) -> None:
