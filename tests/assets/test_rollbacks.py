@@ -59,7 +59,7 @@ def test_the_report_says_what_was_taken_out_and_that_of_the_round_before_does_on
     assert "taken out" not in before.read_text().splitlines()[0]
     assert regressed.run("round-0001", select=["analysis_report"]).success
     assert "1 patch to rllm-config taken out again since." in before.read_text().splitlines()[0]
-    assert "by policy:regression: round-0002 got worse with it" in before.read_text()
+    assert "by the rule regression: round-0002 got worse with it" in before.read_text()
     assert "agent-evo skills versions rllm-config" in before.read_text()
 
 
