@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
+from agent_evo_dagster.analysis.diagnoses.rise import ends_words
 from agent_evo_dagster.analysis.series import Run
 from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.analysis.trends import smoothed, step_noise
@@ -49,8 +50,9 @@ class Collapse:
             return []
         limits = run.thresholds.collapse
         summary = (
-            f"reward fell from {fixed(fall.peak)} around step {fall.peak_step} to {fixed(fall.end)} "
-            f"at the end (noise of a step {fixed(fall.noise)}); it began at {fixed(reward.start)}"
+            f"reward fell from {fixed(fall.peak)} around step {fall.peak_step} to {fixed(fall.end)} at the "
+            f"end (means of {limits.smooth_steps} steps; noise of a step {fixed(fall.noise)}); "
+            f"{ends_words(reward)}"
         )
         finding = training_finding(
             self.name,

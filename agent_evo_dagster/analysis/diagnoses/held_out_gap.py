@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
+from agent_evo_dagster.analysis.diagnoses.rise import ends_words
 from agent_evo_dagster.analysis.series import Run
 from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.analysis.types import Finding, Severity
@@ -31,7 +32,7 @@ class HeldOutGap:
             self.name,
             run,
             severity=Severity.WARNING,
-            summary=f"the training reward rises from {fixed(reward.start)} to {fixed(reward.end)}, while the "
+            summary=f"the training reward rises ({ends_words(reward)}), while the "
             f"held-out score falls from {fixed(best, 3)} at step {step} to {fixed(held.values[-1], 3)}",
             series=(reward, held),
             confidence=0.6,

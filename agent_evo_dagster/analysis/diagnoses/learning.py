@@ -8,7 +8,7 @@ from agent_evo_dagster.analysis.diagnoses.gradient_explosion import explosions
 from agent_evo_dagster.analysis.diagnoses.kl_divergence import drift
 from agent_evo_dagster.analysis.diagnoses.mode_collapse import exhausted
 from agent_evo_dagster.analysis.diagnoses.protocol import hint_of, training_finding
-from agent_evo_dagster.analysis.diagnoses.rise import Rise, rise_of
+from agent_evo_dagster.analysis.diagnoses.rise import Rise, ends_words, rise_of
 from agent_evo_dagster.analysis.diagnoses.zero_variance import equal_share
 from agent_evo_dagster.analysis.findings import Json
 from agent_evo_dagster.analysis.series import Run
@@ -101,7 +101,7 @@ def _health(run: Run) -> str:
     grad, entropy, clipped = (run.get(name) for name in ("grad_norm", "entropy", "clip_fraction"))
     parts = [f"gradient norm {number(grad.later_half().mean)}"] if grad else []
     if entropy:
-        parts.append(f"entropy {fixed(entropy.start)} to {fixed(entropy.end)}")
+        parts.append(f"entropy {ends_words(entropy)}")
     if clipped:
         parts.append(f"clip fraction {number(clipped.later_half().mean)}")
     return ", ".join(parts) or "no gradient norm, entropy or clip fraction logged"

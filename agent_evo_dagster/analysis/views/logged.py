@@ -43,7 +43,7 @@ def metric_table(metrics: pl.DataFrame, findings: Iterable[FindingView]) -> Tabl
         found["metric"] for one in findings for item in one.evidence if (found := _NAMED.fullmatch(item))
     }
     rows = () if metrics.is_empty() else tuple(_metric_rows(metrics, {"reward", *named}))
-    columns = ("Metric", "Steps", "At the first", "At the last", "Lowest", "Highest", "Course")
+    columns = ("Metric", "Steps", "First step", "Last step", "Lowest", "Highest", "Course")
     caption = "Metrics that the findings in training rest on, step by step"
     return Table(caption, columns, rows, frozenset(range(1, 6)), "Nothing was logged.", anchor=ANCHOR)
 

@@ -74,8 +74,9 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "slope, first and last quarter",
         "The slope is the median of those between all pairs of steps (Theil-Sen), told for 10 steps. Single "
-        "steps are noisy: so the means of the first and of the last quarter of the steps are told, three "
-        "steps at least. The plot draws all of it, and like the findings over the last 100 steps at most.",
+        "steps are noisy: so the start and the end that texts tell are the means of the first and of the "
+        "last quarter of the steps, three at least. The plot draws all of it, and like the findings over the "
+        "last 100 steps at most.",
     ),
     ("headroom", "How far the mean reward of the last quarter of the steps is from its maximum."),
     ("findings without a patch", "Only findings that point to a setting become patches, one a round."),

@@ -259,3 +259,12 @@ def test_no_log_breaks_a_diagnosis(rows, groups, values):
     assert frame.schema == FINDING_SCHEMA
     assert frame.equals(find_in_training(metrics, rollouts, EMPTY, values))
     assert frame["confidence"].is_between(0, 1).all()
+
+
+def test_a_collapse_tells_what_its_figures_are_means_of():
+    rewards = [0.2, 0.2, 0.2, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.6, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1]
+    said = find_in_training(metric_frame({"reward": rewards}), EMPTY, EMPTY, {})
+    (collapse,) = said.filter(pl.col("kind") == "collapse")["summary"]
+    steps = load_thresholds().collapse.smooth_steps
+    assert f"from 0.60 around step 5 to 0.10 at the end (means of {steps} steps; " in collapse
+    assert collapse.endswith("mean 0.30 at steps 1-4, 0.10 at steps 13-16")
