@@ -72,7 +72,9 @@ def test_what_is_no_step_becomes_no_path(folder: Path, step: str) -> None:
         clear_failure(folder, step)
 
 
-@pytest.mark.parametrize(("process", "word"), [(os.getpid(), "running"), (NOBODY, "failed at segments")])
+@pytest.mark.parametrize(
+    ("process", "word"), [(os.getpid(), "running"), (NOBODY, "failed at segments")], ids=["alive", "gone"]
+)
 def test_a_round_that_is_run_again_is_running_while_that_process_lives(
     settings: Settings, folder: Path, process: int, word: str
 ) -> None:
