@@ -64,6 +64,7 @@ def build_resources(settings: Settings) -> dict[str, object]:
             policy=settings.policy,
             expiry_days=settings.expiry_days,
             rollback=settings.rollback,
+            redact=list(settings.redact),
         ),
         "skill_bank": SkillBankResource(
             path=str(settings.bank_path), template=str(TEMPLATE), snapshots=str(settings.bank_snapshots)

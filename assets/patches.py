@@ -151,7 +151,7 @@ def patch_evaluation(
         plan=config,
         manifest=manifest,
         bank=bank,
-        baseline=config_from_frame(training_config),
+        asked=config_from_frame(training_config),
         folder=folder,
         trainer=trainer,
     )

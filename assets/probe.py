@@ -9,7 +9,7 @@ from pydantic import Field
 
 from agent_evo_dagster.patches.evidence import ProbeFacts
 from agent_evo_dagster.patches.types import Patch
-from agent_evo_dagster.rounds.configuration import round_config
+from agent_evo_dagster.rounds.configuration import compared_configs
 from agent_evo_dagster.rounds.seeds import probe_seeds
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
@@ -45,23 +45,24 @@ class Prober:
     plan: ProbePlan
     manifest: RoundManifest
     bank: SkillBank
-    baseline: TrainingConfig
+    asked: TrainingConfig  # of the round
     folder: Path
     trainer: TrainerResource
 
     def probe(self, patch: Patch) -> Probe:
         """Train both configurations briefly on the same seeds; evaluate them on the judge's tasks."""
         seeds = probe_seeds(self.manifest, self.plan.seeds)
+        baseline, candidate = compared_configs(self.asked, self.bank, patch)
         target = self.folder / f"probe-{patch.id}"
         request = WorkerRequest(
             job="probe",
             run_dir=target,
-            config=self.baseline,
+            config=baseline,
             init_checkpoint=self.folder / "train" / "checkpoint",
             evaluation=EvaluationSpec(
                 split="judge", tasks=self.plan.tasks, samples=self.plan.samples, greedy=False, seed=seeds[0]
             ),
-            probe=ProbeSpec(candidate=self._candidate(patch), seeds=seeds, steps=self.plan.steps),
+            probe=ProbeSpec(candidate=candidate, seeds=seeds, steps=self.plan.steps),
         )
         result = self.trainer.run(self.context, request)
         facts = ProbeFacts(
@@ -73,7 +74,3 @@ class Prober:
             stopped_early=result.stopped_early,
         )
         return Probe(read_evaluation(target), facts, result.wall_seconds)
-
-    def _candidate(self, patch: Patch) -> TrainingConfig:
-        """The configuration that the next round would have with the patch compiled."""
-        return round_config(self.manifest, self.bank, candidates=[patch]).config

@@ -6,8 +6,10 @@ from pathlib import Path
 import dagster as dg
 
 from agent_evo_dagster.capture.redact import load_key, redact_text
+from agent_evo_dagster.errors import CaptureError
 from agent_evo_dagster.rounds.failures import StepFailure, clear_failure, record_failure
 from agent_evo_dagster.rounds.store import RoundStore
+from resources.rounds import RoundsResource
 
 
 @dg.failure_hook(required_resource_keys={"rounds"})
@@ -16,7 +18,7 @@ def step_failed(context: dg.HookContext) -> None:
     folder = _folder(context)
     if folder is None:
         return
-    message = redact_text(str(context.op_exception or ""), load_key(context.resources.rounds.path()))
+    message = _told(str(context.op_exception or ""), context.resources.rounds)
     record_failure(folder, StepFailure(step=context.op.name, message=message, at=datetime.now(UTC)))
 
 
@@ -26,6 +28,15 @@ def step_made(context: dg.HookContext) -> None:
     folder = _folder(context)
     if folder is not None:
         clear_failure(folder, context.op.name)
+
+
+def _told(message: str, rounds: RoundsResource) -> str:
+    """The message without secrets; without the key that they are replaced by, nothing of it."""
+    try:
+        key = load_key(rounds.path(), personal=rounds.redact)
+    except (CaptureError, OSError) as error:
+        return f"its message is in Dagster's log alone, for it cannot be redacted: {error}"
+    return redact_text(message, key)
 
 
 def _folder(context: dg.HookContext) -> Path | None:

@@ -22,7 +22,7 @@ from agent_evo_dagster.patches.gate import judge_patches, to_frame
 from agent_evo_dagster.patches.propose import to_frame as patch_frame
 from agent_evo_dagster.patches.types import GateVerdict, Patch
 from agent_evo_dagster.rounds.adoption import adopt_approved
-from agent_evo_dagster.rounds.configuration import round_config
+from agent_evo_dagster.rounds.configuration import compared_configs, round_config
 from agent_evo_dagster.rounds.seeds import probe_seeds
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank, create_bank
@@ -186,10 +186,11 @@ class Arm:
         if self.name == "gate off":
             return to_frame([_waved_through(patch)])
         seeds = probe_seeds(manifest, self.plan.probe_seeds)
+        baseline, candidate = compared_configs(round_config(manifest, bank).config, bank, patch)
         request = WorkerRequest(
             job="probe",
             run_dir=self.home,
-            config=round_config(manifest, bank).config,
+            config=baseline,
             init_checkpoint=policy,
             evaluation=EvaluationSpec(
                 split="judge",
@@ -199,7 +200,7 @@ class Arm:
                 seed=seeds[0],
             ),
             probe=ProbeSpec(
-                candidate=round_config(manifest, bank, candidates=[patch]).config,
+                candidate=candidate,
                 seeds=seeds,
                 steps=self.plan.steps,
             ),

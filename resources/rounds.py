@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import dagster as dg
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter
 
 from agent_evo_dagster.patches.decisions import Terms
 from agent_evo_dagster.patches.policies import strictest
@@ -22,6 +22,7 @@ class RoundsResource(dg.ConfigurableResource[Any]):
     policy: str = "auto"
     expiry_days: float | None = None
     rollback: str = "auto"
+    redact: list[str] = Field([], description="Kinds of personal data that go as secrets do.")
 
     def manifest(self, context: dg.AssetExecutionContext) -> RoundManifest:
         """The manifest of the round that is being materialised."""

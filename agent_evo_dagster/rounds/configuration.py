@@ -3,12 +3,15 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from pydantic import ValidationError
+
 from agent_evo_dagster.errors import TrainingError
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.seeds import training_seed
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.skills.settings import placed_settings
+from agent_evo_dagster.training.config import TrainingConfig
 from agent_evo_dagster.training.config_sources import (
     ResolvedConfig,
     SettingValue,
@@ -17,22 +20,49 @@ from agent_evo_dagster.training.config_sources import (
 )
 
 
-def round_config(
-    manifest: RoundManifest, bank: SkillBank, *, candidates: Sequence[Patch] = ()
-) -> ResolvedConfig:
-    """The configuration of the round with `bank` as it is, and with `candidates` compiled on top.
+def round_config(manifest: RoundManifest, bank: SkillBank) -> ResolvedConfig:
+    """The configuration of the round with `bank` as it is.
 
     Raises:
         SkillBankError: a skill of the bank does not compile.
         TrainingError: a setting is unknown or out of its range.
     """
     return resolve_config(
-        skill_settings=_sourced(bank, candidates),
+        skill_settings=_sourced(bank, ()),
         request=manifest.request,
         overrides=manifest.overrides,
         seed=training_seed(manifest),
         file=manifest.config_file,
     )
+
+
+def compared_configs(
+    asked: TrainingConfig, bank: SkillBank, patch: Patch
+) -> tuple[TrainingConfig, TrainingConfig]:
+    """What tells a patch's effect: the configuration `asked` of its round, without the patch and with it.
+
+    Settings that the patch changes are as the skills have them. What was asked of the round for one of them
+    holds for neither side: it would hide the patch, and both would train alike.
+
+    Raises:
+        SkillBankError: a skill does not compile with the patch.
+        TrainingError: a value does not fit beside what was asked for.
+    """
+    before, after = ({one.name: one.value for one in _sourced(bank, more)} for more in ((), (patch,)))
+    changed = {name for name, value in after.items() if name in before and value != before[name]}
+    first, second = (
+        {**asked.model_dump(), **{name: side[name] for name in changed}} for side in (before, after)
+    )
+    return _checked(first, patch), _checked(second, patch)
+
+
+def _checked(values: Mapping[str, object], patch: Patch) -> TrainingConfig:
+    try:
+        return TrainingConfig.model_validate(values)
+    except ValidationError as error:
+        raise TrainingError(
+            f"The settings of {patch.id} cannot be tried beside what was asked of its round: {error}"
+        ) from error
 
 
 def asked_config(

@@ -4,11 +4,10 @@ Whoever runs steps writes them and takes them away; how a round stands is told e
 """
 
 import re
-from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, ValidationError
 
 from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.files import write_atomic
@@ -24,7 +23,7 @@ class StepFailure(BaseModel):
 
     step: str
     message: str
-    at: datetime
+    at: AwareDatetime
 
 
 def record_failure(folder: Path, failure: StepFailure) -> None:
@@ -55,18 +54,29 @@ def failures_of(folder: Path) -> tuple[StepFailure, ...]:
     Raises:
         RoundError: one of them cannot be read.
     """
-    found = [_read(path) for path in sorted((folder / "failures").glob("*.json"))]
-    return tuple(sorted(found, key=lambda failure: (failure.at, failure.step)))
+    found = map(_read, sorted((folder / "failures").glob("*.json")))
+    return tuple(sorted(filter(None, found), key=lambda failure: (failure.at, failure.step)))
 
 
-def _read(path: Path) -> StepFailure:
+def _read(path: Path) -> StepFailure | None:
+    """One of them; none where it was taken away meanwhile."""
     try:
-        return StepFailure.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise RoundError(
-            f"The record of a failed step {path} cannot be read ({error.error_count()} errors). Delete it, "
-            f"then run the round again: agent-evo rounds run {path.parent.parent.name}"
-        ) from error
+        found = StepFailure.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        if isinstance(error, FileNotFoundError) and not path.is_symlink():
+            return None
+        what = error.strerror if isinstance(error, OSError) else f"{error.error_count()} errors"
+        raise _unreadable(path, str(what)) from error
+    if path.name != f"{found.step}.json" or not _STEP.fullmatch(found.step):
+        raise _unreadable(path, f"it is of the step {found.step!r}")
+    return found
+
+
+def _unreadable(path: Path, what: str) -> RoundError:
+    return RoundError(
+        f"The record of a failed step {path} cannot be read ({what}). Delete it, then run the round "
+        f"again: agent-evo rounds run {path.parent.parent.name}"
+    )
 
 
 def _path(folder: Path, step: str) -> Path:

@@ -100,7 +100,8 @@ def _is_run(folder: Path) -> bool:
 
 
 def _process_lives(number: str) -> bool:
-    return number.isascii() and number.isdecimal() and process_lives(int(number))
+    told = number.isascii() and number.isdecimal() and len(number) < 10 and int(number) > 0
+    return told and process_lives(int(number))
 
 
 def _touched(folder: Path) -> float:

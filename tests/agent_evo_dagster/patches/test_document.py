@@ -186,7 +186,7 @@ _PIECES = [
     "<!--",
     "-->",
     "<pre>",
-    "</PRE>",
+    "x</PRE>",  # at the beginning of a line, parsers are not of one mind about it
     "<?",
     "?>",
     "<![CDATA[",

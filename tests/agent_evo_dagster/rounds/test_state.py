@@ -55,6 +55,37 @@ def test_a_later_failure_of_a_step_replaces_the_earlier(folder: Path) -> None:
     assert [one.message for one in failures_of(folder)] == ["two"]
 
 
+def put_folder(path: Path) -> None:
+    path.mkdir()
+
+
+def put_link(path: Path) -> None:
+    path.symlink_to("nowhere")
+
+
+def put_another_step(path: Path) -> None:
+    path.write_text(failure("\x1b[2J").model_dump_json())
+
+
+def put_no_zone(path: Path) -> None:
+    path.write_text('{"step": "segments", "message": "m", "at": "2026-01-05T09:00:00"}')
+
+
+@pytest.mark.parametrize("put", [put_folder, put_link, put_another_step, put_no_zone])
+def test_a_record_that_cannot_be_read_is_told_by_its_round_and_by_nothing_else(settings, folder, put) -> None:
+    record_failure(folder, failure("skills"))
+    put(folder / "failures" / "segments.json")
+    with pytest.raises(RoundError, match=r"cannot be read .*Delete it, then run the round again"):
+        failures_of(folder)
+    assert state_of(settings, KEY).word == "unreadable"
+
+
+def test_a_record_that_is_taken_away_while_one_looks_is_none(folder, monkeypatch) -> None:
+    record_failure(folder, failure("segments"))
+    monkeypatch.setattr(Path, "glob", lambda _, __: [folder / "failures" / "skills.json"])
+    assert failures_of(folder) == ()
+
+
 def test_a_message_is_bounded_and_never_empty(folder: Path) -> None:
     record_failure(folder, failure("segments", "x" * 9000))
     record_failure(folder, failure("skills", " \n"))
@@ -83,7 +114,7 @@ def test_a_round_that_is_run_again_is_running_while_that_process_lives(
     assert state_of(settings, KEY).word == word
 
 
-@pytest.mark.parametrize("text", ["", "x", "-1", "\u0663", "9" * 30])
+@pytest.mark.parametrize("text", ["", "x", "-1", "0", "00", "\u0663", "9" * 30, "9" * 5000])
 def test_a_lock_that_names_no_process_is_of_nobody(settings: Settings, folder: Path, text: str) -> None:
     (folder / RUN_LOCK).write_text(text)
     assert state_of(settings, KEY).word == "open"
