@@ -1,12 +1,13 @@
 """The asset of decisions: what people decided in the launchpad, what is on record, and what still waits."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import dagster as dg
 import polars as pl
 from pydantic import Field
 
+from agent_evo_dagster.analysis.deciding import to_decide
 from agent_evo_dagster.patches.approvals import DecisionRequest
 from agent_evo_dagster.patches.decisions import decide
 from agent_evo_dagster.patches.frames import patches_from_frame
@@ -84,7 +85,7 @@ def patch_decisions(
             "evidence": table(patch_evaluation, EVIDENCE),
             "findings": dg.MetadataValue.json(_findings(skill_patches)),
             "diff": diff("\n".join(skill_patches["diff"])),
-            **_to_decide(waiting["patch_id"]),
+            **_to_decide(waiting),
         },
         check_results=[
             check(
@@ -103,14 +104,11 @@ def _findings(patches: pl.DataFrame) -> Mapping[str, list[str]]:
     return {name: list(findings) for name, findings in patches.select("patch_id", "findings").iter_rows()}
 
 
-def _to_decide(waiting: Iterable[str]) -> Metadata:
+def _to_decide(waiting: pl.DataFrame) -> Metadata:
     """The commands, and the same for the launchpad of the job `adopt`."""
-    names = list(waiting)
-    lines = [
-        f"    agent-evo patches {word} {name} --by NAME --reason TEXT"
-        for name in names
-        for word in ("approve", "reject")
-    ]
+    asked = list(waiting.select("patch_id", "gate_verdict").iter_rows())
+    names = [name for name, _ in asked]
+    lines = [f"    {line}" for name, verdict in asked for line in to_decide(name, verdict)]
     config = {"approve": names, "by": "NAME", "reason": "TEXT"}
     run_config = {"ops": {"patch_decisions": {"config": config}}} if names else {}
     return {

@@ -94,8 +94,8 @@ def require_ready(choice: Choice) -> None:
     Raises:
         AgentEvoError: a service, a model's name, a key, a program, a package or a price is missing.
     """
-    model = model_of(choice)
-    if choice.budget.money is not None and not choice.bounds_itself and price_of(choice) is None:
+    model, price = model_of(choice), price_of(choice)  # a table that cannot be read ends the round, too
+    if choice.budget.money is not None and not choice.bounds_itself and price is None:
         raise no_price(choice.budget)
     model.ready()
 

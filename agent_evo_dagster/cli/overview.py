@@ -5,6 +5,7 @@ from collections import Counter
 from rich.console import Console
 from rich.table import Table
 
+from agent_evo_dagster.analysis.deciding import to_decide
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.views.life import by_words
@@ -92,7 +93,8 @@ def _print_patches(console: Console, settings: Settings, key: str) -> None:
                 markup=False,
             )
         if row["decision"] == "wait":
-            console.print(f"            agent-evo patches approve {row['patch_id']} --by NAME --reason TEXT")
+            for line in to_decide(row["patch_id"], row["gate_verdict"]):
+                console.print(f"            {line}", markup=False)
 
 
 def _shown(value: float | None) -> str:

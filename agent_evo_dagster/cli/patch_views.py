@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.syntax import Syntax
 from rich.text import Text
 
+from agent_evo_dagster.analysis.deciding import command, to_decide
 from agent_evo_dagster.analysis.views.life import by_words
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.cli.telling import plain
 from agent_evo_dagster.patches.change import diff_hash, result_hash
-from agent_evo_dagster.patches.decisions import command
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.review import Review
 from agent_evo_dagster.patches.types import PatchStatus
@@ -86,9 +86,9 @@ def print_patch(console: Console, review: Review, ledger: Ledger) -> None:
     for name in ledger.approvers(patch.id, diff_hash(patch)) if decision is None else ():
         console.print(plain(f"approved by {name}; another person must, too"))
     if decision is None:
-        words = ("approve", "reject") if review.taken_up else ("reject",)
-        lines = "".join(f"\n  {command(word, patch.id)}" for word in words)
-        console.print(Text(f"\nDecide with:{lines}"))
+        verdict = None if evidence is None else evidence.verdict
+        lines = to_decide(patch.id, verdict) if review.taken_up else (command("reject", patch.id),)
+        console.print(Text("\n  ".join(["\nDecide with:", *lines])))
         return
     against = ", against the gate" if decision.override else ""
     when = f"{decision.at:%Y-%m-%d %H:%M} UTC"

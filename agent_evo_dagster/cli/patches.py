@@ -7,12 +7,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from agent_evo_dagster.analysis.deciding import command
 from agent_evo_dagster.cli.patch_views import print_patch, print_patches
 from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.telling import plain, screen
 from agent_evo_dagster.patches.approvals import DecisionRequest
 from agent_evo_dagster.patches.conflicts import conflicts
-from agent_evo_dagster.patches.decisions import command, ledger_of
+from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import ENDED, Ledger
 from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
 from agent_evo_dagster.patches.review import Review, find_review, reviews

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import polars as pl
 
+from agent_evo_dagster.analysis.deciding import command, to_decide
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.change import diff_hash
 from agent_evo_dagster.patches.document import idea_of
@@ -236,11 +237,6 @@ def require_approved(ledger: Ledger, patch: Patch, *, people: int = 0) -> Decisi
     return record
 
 
-def command(action: str, patch_id: str) -> str:
-    """The line that a person types to decide."""
-    return f"agent-evo patches {action} {patch_id} --by NAME --reason TEXT"
-
-
 def _record(
     patch: Patch, verdict: FinalVerdict, gate: GateVerdict | None, *, by: str, reason: str, at: datetime
 ) -> DecisionRecord:
@@ -334,7 +330,7 @@ def _waiting(patch: Patch, gate: GateVerdict | None, by: str, reason: str) -> di
         "decision": "wait",
         "gate_verdict": gate.value if gate else None,
         "by": by,
-        "reason": f"{reason}. {command('approve', patch.id)} (or reject)",
+        "reason": f"{reason}. {' or: '.join(to_decide(patch.id, gate))}",
         "decided_at": None,
         "record_hash": None,
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from agent_evo_dagster.analysis.deciding import to_decide
 from agent_evo_dagster.analysis.frames import rows_of
 from agent_evo_dagster.analysis.text import fixed, number, plural, signed
 from agent_evo_dagster.analysis.views import life
@@ -83,7 +84,7 @@ def _view(
         since=life.since(stored, events),
         history=life.history(stored, events),
         diff=patch["diff"] or "",
-        commands=life.decide_commands(patch["patch_id"]) if state == "wait" else (),
+        commands=to_decide(patch["patch_id"], gate["verdict"] if gate else None) if state == "wait" else (),
         ways=life.ways(patch["patch_id"], patch["skill"], round_key, state),
     )
 

@@ -110,11 +110,3 @@ def ways(patch_id: str, skill: str, round_key: str, state: str) -> tuple[tuple[s
         ],
     }
     return tuple(found.get(state, ()))
-
-
-def decide_commands(patch_id: str) -> tuple[str, ...]:
-    """What a person types to decide on a patch that waits."""
-    return tuple(
-        f"agent-evo patches {verb} {shlex.quote(patch_id)} --by NAME --reason TEXT"
-        for verb in ("approve", "reject")
-    )

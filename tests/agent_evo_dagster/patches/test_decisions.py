@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 import polars as pl
 import pytest
 
+from agent_evo_dagster.analysis.deciding import to_decide
 from agent_evo_dagster.errors import DecisionError
 from agent_evo_dagster.patches.chain import append_once, writing
-from agent_evo_dagster.patches.decisions import approve, decide, reject, require_approved
+from agent_evo_dagster.patches.decisions import Terms, approve, decide, reject, require_approved
 from agent_evo_dagster.patches.gate import judge_patches
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.propose import to_frame
@@ -48,6 +49,21 @@ def test_auto_follows_the_gate_on_settings(patches, ledger, verdict, decision):
     assert row["decided_at"] == NOW
     record = ledger.decision(row["patch_id"])
     assert (record.hash, record.round) == (row["record_hash"], "round-0001")
+
+
+@pytest.mark.parametrize("verdict", [*GateVerdict, None])
+def test_the_lines_that_decide_work_as_they_are_printed(prose, ledger, verdict):
+    first, second = to_decide("p-1", verdict)
+    approving = first if " approve " in first else second
+    given = {"gate": verdict, "by": "Ada", "reason": "ok", "at": NOW, "override": "--override" in approving}
+    assert approve(ledger, prose, **given).decision == "approve"
+    assert {"approve", "reject"} == {line.split()[2] for line in (first, second)}
+
+
+def test_an_edit_that_a_rule_rejects_stays_rejected_where_its_section_changed(patches, ledger):
+    terms = Terms(changed=dict.fromkeys(patches["patch_id"], "its section was changed"))
+    row = decide("auto", patches, evaluation(patches, "reject"), ledger, NOW, terms=terms).row(0, named=True)
+    assert row["decision"] == "reject"
 
 
 def test_auto_leaves_prose_to_a_person(prose, sections, ledger):

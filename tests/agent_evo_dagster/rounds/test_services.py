@@ -43,6 +43,7 @@ MISSING = [
     ({**ANALYST, "analyst_key_env": None}, "The analysis needs a key, and the variable OPENAI_API_KEY is"),
     ({**ANALYST, "analyst_key_env": "NOT_SET"}, "the variable NOT_SET is not set"),
     ({**ANALYST, "analyst_money": 1.0}, r"The analysis may cost 1\.0 USD, and the model has no price"),
+    ({**ANALYST, "prices": Path("no-such-file.json")}, "no-such-file.json"),
     ({"analyst": "claude_code"}, CLIENT + r"leave AGENT_EVO_ANALYST at rules\."),
     ({**LLM, "judge_service": None}, "names llm, and no service that it asks"),
     ({**LLM, "judge_model": None}, "AGENT_EVO_JUDGE_MODEL=NAME"),
