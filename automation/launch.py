@@ -42,7 +42,7 @@ def launch(key: str, job: str) -> bool:
     rounds = project_settings().rounds
     with dg.DagsterInstance.get() as instance, running(rounds, key):
         for run_id in end_abandoned(instance, rounds, key, POOL):
-            print(f"Run {run_id} was killed; it is ended on record, and this one goes on.", file=sys.stderr)
+            print(f"Run {run_id} was killed: it is ended on record, and {key} goes on.", file=sys.stderr)
         asked = defs.resolve_job_def(job)
         trains = TRAINS.items() <= asked.tags.items()
         for run_id in holders(instance, POOL) if trains else ():

@@ -1,6 +1,7 @@
 """`agent-evo hooks`: the capture hook in a project's or a user's Claude Code settings."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -66,7 +67,7 @@ def hooks_status(project: _Project = None, user: _User = False) -> None:
     found = status(place)
     if found.command is None:
         others = capturers(client_folder(), None if user else place.claude)
-        told = "".join(f" {one} captures." for one in others) or " To capture: agent-evo hooks install"
+        told = "".join(f" {one} captures." for one in others) or f" To capture: {_install(project, user)}"
         typer.echo(f"Not installed in {place.settings}.{told}")
         raise typer.Exit(0 if others else 1)
     target = spool_of(found.command)
@@ -80,7 +81,7 @@ def hooks_status(project: _Project = None, user: _User = False) -> None:
     typer.echo(f"Lost: {lost.lost}; kept in the fallback file: {lost.fallback}")
     _warn_of_several(place, user)
     if found.missing or found.problems:
-        typer.echo("To repair: agent-evo hooks install")
+        typer.echo(f"To repair: {_install(project, user)}")
         raise typer.Exit(1)
 
 
@@ -94,6 +95,12 @@ def _warn_of_several(place: Place, user: bool) -> None:
 def client_folder() -> Path:
     """Where the client keeps what is the user's own."""
     return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude").absolute()
+
+
+def _install(project: Path | None, user: bool) -> str:
+    """The command that installs in the same place."""
+    where = f" --project {shlex.quote(str(project))}" if project else " --user" if user else ""
+    return f"agent-evo hooks install{where}"
 
 
 def _place(project: Path | None, user: bool) -> Place:

@@ -88,7 +88,7 @@ def test_a_round_killed_in_the_middle_of_training_completes_when_it_is_run_again
 
     code, out, err = finished(agent_evo("rounds", "run", KEY))
     assert code == 0, err
-    assert "was killed; it is ended on record, and this one goes on" in err
+    assert f"was killed: it is ended on record, and {KEY} goes on" in err
     assert f"{KEY}: complete" in out
     assert len((folder / "train/metrics.jsonl").read_text().splitlines()) == 10
     assert list(folder.glob(".*.partial-*")) == []
@@ -121,7 +121,7 @@ def test_a_killed_command_of_dagster_does_not_block_the_round(agent_evo, tmp_pat
         killed.wait()
     code, _, err = finished(agent_evo("rounds", "run", KEY, "--only", "training"))
     assert code == 0, err
-    assert "was killed; it is ended on record, and this one goes on" in err
+    assert f"was killed: it is ended on record, and {KEY} goes on" in err
 
 
 def test_unknown_and_malformed_rounds_are_refused_in_one_line(agent_evo):

@@ -79,5 +79,10 @@ TERMS: tuple[tuple[str, str], ...] = (
         "last 100 steps at most.",
     ),
     ("headroom", "How far the mean reward of the last quarter of the steps is from its maximum."),
-    ("findings without a patch", "Only findings that point to a setting become patches, one a round."),
+    (
+        "findings without a patch",
+        "A finding becomes a patch where it points to a setting or, from sessions, to a line of advice; not "
+        "where the edits of a round are spent, or the same edit waits or was rejected before. The metadata "
+        "of skill_patches has each reason.",
+    ),
 )

@@ -33,7 +33,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_hooks_are_installed_shown_and_removed(tmp_path: Path, home: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    assert "Not installed" in say("hooks", "status", "--project", project, code=1)
+    told = say("hooks", "status", "--project", project, code=1)
+    assert "Not installed" in told and f"agent-evo hooks install --project {project}" in told
     output = say("hooks", "install", "--project", project)
     assert "Installed: 16 events" in output and str(home / "spool") in output.replace("\n", "")
     assert "Already installed" in say("hooks", "install", "--project", project)
