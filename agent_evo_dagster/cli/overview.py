@@ -52,7 +52,8 @@ def print_failure(console: Console, key: str, state: RoundState, *, characters: 
     told = [f"{key} failed at {step}: {reason}" for step, reason in reasons.items()]
     for line in told or [f"{key} {state.told}"]:
         console.print(line, markup=False, highlight=False)
-    console.print(f"Mend what it names, then go on: agent-evo rounds run {key}", highlight=False)
+    then = "Mend what it names, then go on" if state.failures else "Go on"
+    console.print(f"{then}: agent-evo rounds run {key}", highlight=False)
 
 
 def _summary(status: RoundStatus) -> Table:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.errors import RoundError
@@ -13,6 +13,7 @@ from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE
 from agent_evo_dagster.training.process_group import process_lives
 
 State = Literal["open", "running", "failed", "idle", "complete", "waiting", "unreadable"]
+_GONE: Final = "its process was killed, or ended without a result"
 RUN_LOCK = ".run.lock"  # in the folder of a round: locked while it is run, with the number of that process
 
 
@@ -38,7 +39,7 @@ class RoundState:
         """Why it failed, on one line that is fit to show; else nothing."""
         if self.state != "failed":
             return ""
-        return one_line(self.failures[0].message) if self.failures else "its process ended without a result"
+        return one_line(self.failures[0].message) if self.failures else _GONE
 
     @property
     def told(self) -> str:

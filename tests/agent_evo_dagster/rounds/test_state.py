@@ -122,7 +122,9 @@ def test_a_lock_that_names_no_process_is_of_nobody(settings: Settings, folder: P
 
 def test_a_job_whose_process_is_gone_failed_without_a_reason_on_record(settings: Settings) -> None:
     (settings.runs / KEY / f".train.partial-{NOBODY}").mkdir(parents=True)
-    assert state_of(settings, KEY).told == "failed at train: its process ended without a result"
+    assert (
+        state_of(settings, KEY).told == "failed at train: its process was killed, or ended without a result"
+    )
 
 
 def test_a_job_is_at_work_until_a_step_fails_after_its_last_sign_of_life(
