@@ -10,7 +10,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup setup-dev round ui test test-slow test-e2e test-vllm test-verl test-ray test-wheel vllm-env verl-env lint format definitions bench clean
+.PHONY: help setup setup-dev round ui test test-slow test-e2e test-vllm test-verl test-ray test-wheel test-docs vllm-env verl-env lint format definitions bench clean
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
@@ -76,6 +76,9 @@ test-wheel: $(VENV)/.stamp-dev ## Build the wheel, and train with it in an envir
 	@rm -rf build/wheel
 	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps -w build/wheel .
 	@AGENT_EVO_WHEEL="$$(echo build/wheel/*.whl)" $(BIN)/python -m pytest -m wheel tests/deploy $(ARGS)
+
+test-docs: $(VENV)/.stamp-dev ## Run the commands and the example that the docs show
+	@$(BIN)/python -m pytest -m docs tests/agent_evo_dagster $(ARGS)
 
 vllm-env: $(VLLM_VENV)/.stamp ## Install a vLLM server for a CPU into an environment of its own
 verl-env: $(VERL_VENV)/.stamp ## Install verl into an environment of its own (for a GPU: TORCH=torch==2.11.0)

@@ -17,6 +17,7 @@ from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 PAGE = Path(__file__).parents[3] / "docs" / "skill-bank.md"
 
 
+@pytest.mark.docs
 @pytest.mark.timeout(600)  # two dozen processes
 def test_every_command_of_the_page_runs_in_an_empty_folder(tmp_path: Path) -> None:
     lines = [line.text for line in scan(PAGE.read_text()) if line.part == "code" and line.info == "sh"]

@@ -31,6 +31,7 @@ def example(tmp_path, torch):
     return tmp_path / "one_try.py"
 
 
+@pytest.mark.docs
 def test_the_example_of_the_docs_trains_and_is_evaluated(tmp_path, example):
     config = TrainingConfig(
         environment=f"{example}:OneTry",
