@@ -8,7 +8,7 @@ import polars as pl
 from agent_evo_dagster.analysts.types import Analysis, Material
 from agent_evo_dagster.patches.examiners import examine
 from agent_evo_dagster.patches.frames import row_patch
-from agent_evo_dagster.patches.gate import cases, judge_patches
+from agent_evo_dagster.patches.gate import cases, judge_patches, probed
 from agent_evo_dagster.patches.propose import propose_patches, to_frame
 from agent_evo_dagster.patches.replay_self_test import replay_self_test
 from agent_evo_dagster.patches.self_test import self_test
@@ -156,7 +156,7 @@ def patch_evaluation(
         trainer=trainer,
     )
     judged = [row_patch(row) for row in skill_patches.iter_rows(named=True)]
-    measured = [patch for patch, settings in judged if settings is not None and patch.skill in targets]
+    measured = [patch for patch, settings in judged if probed(settings) and patch.skill in targets]
     probes = {patch.id: prober.probe(patch) for patch in measured}
     frame = judge_patches(
         skill_patches,

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Literal
+from typing import Final, Literal
 
 import polars as pl
 
@@ -12,7 +12,7 @@ from agent_evo_dagster.evaluation.intervals import CONFIDENCE, crossed_bootstrap
 from agent_evo_dagster.evaluation.regressions import ALPHA, regressed_tasks
 from agent_evo_dagster.patches.acceptance.improvement import Improvement
 from agent_evo_dagster.patches.acceptance.protocol import Acceptance
-from agent_evo_dagster.patches.change import Number
+from agent_evo_dagster.patches.change import Number, SettingsChange
 from agent_evo_dagster.patches.evidence import (
     Cost,
     GateEvidence,
@@ -28,6 +28,15 @@ from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict
 
 Mode = Literal["sampled", "greedy"]
 Settings = Mapping[str, tuple[Number, Number]]
+# What a probe sets itself, on both sides alike: a patch of these alone would be compared with itself.
+_SET_BY_PROBES: Final = frozenset({"max_steps", "seed"})
+
+
+def probed(settings: SettingsChange | None) -> bool:
+    """Whether a probe can tell what a patch does: it changes settings and nothing beside, and not those alone
+    that a probe sets itself.
+    """
+    return settings is not None and not settings.keys() <= _SET_BY_PROBES
 
 
 def judge_probe(
@@ -121,13 +130,14 @@ def _compare(pairs: Pairs, task: str) -> TaskComparison:
     )
 
 
-def needs_person(patch: Patch) -> GateEvidence:
-    """The evidence of a patch that changes more than settings: none, and a person must look."""
-    return _without_numbers(
-        patch,
-        GateVerdict.NEEDS_PERSON,
-        "it changes more than defaults of settings; no judge here measures prose. Read the diff and decide.",
+def needs_person(patch: Patch, settings: SettingsChange | None = None) -> GateEvidence:
+    """The evidence of a patch that no judge here can measure: none, and a person must look."""
+    why = (
+        "it changes more than defaults of settings; no judge here measures prose"
+        if settings is None
+        else f"a probe sets {' and '.join(sorted(settings))} itself, so it cannot tell what the patch changes"
     )
+    return _without_numbers(patch, GateVerdict.NEEDS_PERSON, f"{why}. Read the diff and decide.")
 
 
 def not_a_target(patch: Patch) -> GateEvidence:
@@ -170,8 +180,8 @@ class Probe:
     name: str = "probe"
 
     def takes(self, case: Case) -> bool:
-        """Settings, and nothing beside them."""
-        return case.settings is not None
+        """Settings that it can tell, and nothing beside them."""
+        return probed(case.settings)
 
     def judge(self, case: Case) -> GateEvidence:
         """The evidence of the patch's rows; without any, `reject_unverified`."""
@@ -200,10 +210,10 @@ def judge_patches(
 ) -> pl.DataFrame:
     """Judge every patch of a round: `patches` is PATCH_SCHEMA, `rows` maps patch id to its probe's rows.
 
-    Patches that touch settings only are judged by their probe, others by the first judge of `more` that takes
-    them, else they need a person; which is which is found from the texts. A settings patch without rows is
-    `reject_unverified`. Where `targets` names the skills that may be optimised, patches of others are
-    rejected, whatever was measured of them.
+    Patches that touch settings only are judged by their probe, where it can tell them; others by the first
+    judge of `more` that takes them, else they need a person; which is which is found from the texts. A
+    settings patch without rows is `reject_unverified`. Where `targets` names the skills that may be
+    optimised, patches of others are rejected, whatever was measured of them.
 
     Raises:
         GateError: rows of a patch that the round does not have.
@@ -227,7 +237,7 @@ def _judge(case: Case, judges: Sequence[Judge], targets: Collection[str] | None)
     if targets is not None and case.patch.skill not in targets:
         return not_a_target(case.patch)
     fit = next((judge for judge in judges if judge.takes(case)), None)
-    return needs_person(case.patch) if fit is None else fit.judge(case)
+    return needs_person(case.patch, case.settings) if fit is None else fit.judge(case)
 
 
 def to_frame(evidence: Collection[GateEvidence]) -> pl.DataFrame:

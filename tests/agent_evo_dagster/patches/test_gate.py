@@ -12,7 +12,7 @@ from agent_evo_dagster.errors import GateError
 from agent_evo_dagster.evaluation.splits import split_of
 from agent_evo_dagster.patches.acceptance.ungated import Ungated
 from agent_evo_dagster.patches.evidence import GateEvidence, ProbeFacts
-from agent_evo_dagster.patches.gate import judge_patches, judge_probe, to_frame
+from agent_evo_dagster.patches.gate import judge_patches, judge_probe, probed, to_frame
 from agent_evo_dagster.patches.propose import to_frame as patch_frame
 from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_EVALUATION_SCHEMA, GateVerdict
@@ -257,6 +257,15 @@ def test_a_probe_does_not_help_a_patch_that_also_changes_prose(prose, sections, 
     assert judged["verdict"].to_list() == ["needs_person"]
     assert judged["judge"].to_list() == ["none"]
     assert judged["difference"].to_list() == [None]
+
+
+def test_what_a_probe_sets_itself_is_for_a_person_and_not_compared_with_itself(propose, finding, sections):
+    (steps,) = propose(finding("max_steps", "lower", 1.5)).patches
+    judged = judge_patches(patch_frame([steps], sections), {}).row(0, named=True)
+    assert (judged["verdict"], judged["judge"]) == ("needs_person", "none")
+    assert "a probe sets max_steps itself" in judged["reason"]
+    of_both = {"max_steps": (10, 20), "learning_rate": (2e-5, 1e-4)}
+    assert (probed(None), probed({"max_steps": (10, 20)}), probed(of_both)) == (False, False, True)
 
 
 def test_a_patch_to_a_skill_that_is_no_target_is_rejected_whatever_its_rows_say(

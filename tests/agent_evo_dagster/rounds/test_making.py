@@ -64,7 +64,7 @@ def a_round(desk: Desk, number: int, *settings: str, made=(), created=OPENED, bu
 @pytest.fixture
 def pair(desk: Desk) -> tuple[str, str]:
     """Two patches of one section, of two rounds: each changes a setting, on lines side by side."""
-    return (*a_round(desk, 1, "learning_rate"), *a_round(desk, 2, "max_steps"))
+    return (*a_round(desk, 1, "learning_rate"), *a_round(desk, 2, "epsilon_high"))
 
 
 def said(desk: Desk, word: str, name: str, *, at=NEXT, **more: object) -> None:
