@@ -62,9 +62,9 @@ def rollouts(baseline, candidate, *, seeds=(0, 1), samples=4, tasks=None) -> pl.
     return pl.DataFrame(rows, schema=EVALUATION_SCHEMA, orient="row")
 
 
-def a_patch(body: str = "text\n") -> Patch:
-    """Some patch."""
-    base_hash = section_hash(OPTIMISATION)
+def a_patch(body: str = "text\n", base: str = OPTIMISATION) -> Patch:
+    """Some patch, which puts `body` in the place of `base`."""
+    base_hash = section_hash(base)
     fields = {"skill": "rllm-config", "section": "optimisation", "action": "replace"}
     return Patch(
         id=patch_id(**fields, base_hash=base_hash, body=body),

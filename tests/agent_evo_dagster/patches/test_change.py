@@ -17,8 +17,7 @@ from agent_evo_dagster.patches.document import patch_id, section_hash
 from agent_evo_dagster.patches.frames import patches_from_frame, with_result_hashes
 from agent_evo_dagster.patches.propose import to_frame
 from agent_evo_dagster.patches.settings_block import read_settings, with_default
-from agent_evo_dagster.patches.types import Patch
-from tests.agent_evo_dagster.patches.material import OPENED, OPTIMISATION
+from tests.agent_evo_dagster.patches.material import OPTIMISATION, a_patch
 
 
 @pytest.fixture
@@ -133,17 +132,7 @@ def test_diff_hash_is_about_the_edit_and_not_who_proposed_it(patch):
 def test_every_default_within_its_bounds_is_found(name, share):
     spec = next(spec for spec in read_settings(OPTIMISATION, origin="x") if spec.name == name)
     value = type(spec.default)(spec.min + share * (spec.max - spec.min))
-    patch = Patch(
-        id="p-0",
-        group="rllm",
-        skill="rllm-config",
-        target_section="optimisation",
-        action="replace",
-        description="",
-        base_hash=section_hash(OPTIMISATION),
-        created=OPENED,
-        body=with_default(OPTIMISATION, name, value),
-    )
+    patch = a_patch(with_default(OPTIMISATION, name, value))
     expected = None if value == spec.default else {name: (spec.default, value)}
     assert settings_change(OPTIMISATION, patch) == expected
 

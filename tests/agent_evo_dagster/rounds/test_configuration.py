@@ -3,12 +3,11 @@
 import pytest
 
 from agent_evo_dagster.errors import TrainingError
-from agent_evo_dagster.patches.document import section_hash
 from agent_evo_dagster.patches.settings_block import with_default
 from agent_evo_dagster.patches.types import Patch
 from agent_evo_dagster.rounds.configuration import asked_config, compared_configs
 from agent_evo_dagster.skills.bank import SkillBank
-from tests.agent_evo_dagster.patches.material import OPENED
+from tests.agent_evo_dagster.patches.material import a_patch
 from tests.agent_evo_dagster.skills.banks import DEFAULT_BANK
 
 
@@ -19,17 +18,7 @@ def bank() -> SkillBank:
 
 def moved(bank: SkillBank, name: str, value: float) -> Patch:
     text = bank.sections("rllm-config")["optimisation"]
-    return Patch(
-        id="p-0",
-        group="rllm",
-        skill="rllm-config",
-        target_section="optimisation",
-        action="replace",
-        description="",
-        base_hash=section_hash(text),
-        created=OPENED,
-        body=with_default(text, name, value),
-    )
+    return a_patch(with_default(text, name, value), text)
 
 
 @pytest.mark.parametrize(
@@ -52,5 +41,5 @@ def test_what_was_asked_of_the_round_hides_no_patch(bank, request_, overrides, f
 
 def test_a_value_that_does_not_fit_beside_what_was_asked_for_is_told(bank):
     asked = asked_config(bank, "", {}).config.model_copy(update={"learning_rate": 1e-3, "max_steps": -1})
-    with pytest.raises(TrainingError, match="p-0 cannot be tried beside what was asked of its round"):
+    with pytest.raises(TrainingError, match=r"p-\w+ cannot be tried beside what was asked of its round"):
         compared_configs(asked, bank, moved(bank, "learning_rate", 1e-4))
