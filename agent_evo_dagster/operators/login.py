@@ -9,6 +9,7 @@ import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -18,6 +19,9 @@ from agent_evo_dagster.files import write_atomic
 CONFIG: Final = "CLAUDE_CONFIG_DIR"
 LOGIN: Final = ".credentials.json"
 _EXPIRY: Final = "expiresAt"  # milliseconds since 1970
+_LONGEST: Final = (
+    2 * 365 * 24 * 3600 * 1000
+)  # milliseconds from now; beside a later end no renewal ever counts
 _MOST: Final = 64 * 1024  # bytes
 
 
@@ -34,19 +38,29 @@ def lent(config: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        new = _left(here)
-        if new is not None and own.is_file():
-            with _alone(own.parent):
-                if renews(own.read_bytes(), new):
-                    write_atomic(own.resolve(), new, mode=0o600)
+        # The run was paid and its answer is there: it is not lost over a login that cannot be written or has
+        # been taken away. The user's own stays, and the client asks for a new one where that is over.
+        with contextlib.suppress(OSError):
+            _give_back(own, _left(here))
+
+
+def _give_back(own: Path, new: bytes | None) -> None:
+    if new is None or not own.is_file():
+        return
+    with _alone(own.parent):
+        if renews(own.read_bytes(), new):
+            write_atomic(own.resolve(), new, mode=0o600)
 
 
 def renews(old: bytes, new: bytes) -> bool:
-    """Whether `new` is a whole login that has all that `old` has, and expires later."""
+    """Whether `new` is a whole login with all that `old` has: no part ends earlier, and one later."""
     before, after = _parsed(old), _parsed(new)
     if not before or not after or not _holds(before, after):
         return False
-    return _expiry(after) > _expiry(before)
+    ends, latest = _ends(after), time.time() * 1000 + _LONGEST
+    told = [(end, ends.get(place, 0)) for place, end in _ends(before).items()]
+    no_worse = all(was <= now for was, now in told) and all(end <= latest for end in ends.values())
+    return no_worse and any(was < now for was, now in told)
 
 
 @contextlib.contextmanager
@@ -81,19 +95,32 @@ def _parsed(text: bytes) -> dict[str, object] | None:
 
 
 def _holds(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
-    for name, value in old.items():
-        given = new.get(name)
-        if value and not given:
-            return False
-        if isinstance(value, dict) and not (isinstance(given, dict) and _holds(value, given)):
-            return False
-        if isinstance(value, str) and not isinstance(given, str):
-            return False
-    return True
+    """Whether `new` has a value of the same kind wherever `old` has one."""
+    return all(_replaces(value, new.get(name)) for name, value in old.items() if value)
 
 
-def _expiry(login: Mapping[str, object]) -> float:
-    """The earliest end of what it holds; 0 where none is told."""
-    told = [login.get(_EXPIRY), *(one.get(_EXPIRY) for one in login.values() if isinstance(one, dict))]
-    ends = [float(end) for end in told if isinstance(end, int) and 0 < end < 1e15]
-    return min(ends, default=0.0)
+def _replaces(old: object, new: object) -> bool:
+    if _kind(old) is not _kind(new) or not new:
+        return False
+    if isinstance(old, dict) and isinstance(new, dict):
+        return _holds(old, new)
+    if isinstance(old, list) and isinstance(new, list):
+        return {*map(_kind, new)} <= {*map(_kind, old)}
+    return bool(new.strip()) if isinstance(new, str) else True
+
+
+def _kind(value: object) -> type:
+    return float if type(value) is int else type(value)
+
+
+def _ends(login: Mapping[str, object]) -> dict[tuple[str, ...], float]:
+    """When each part of it ends, by its place; without recursion, for it may be as deep as it is long."""
+    found: dict[tuple[str, ...], float] = {}
+    more: list[tuple[tuple[str, ...], Mapping[str, object]]] = [((), login)]
+    while more:
+        place, part = more.pop()
+        end = part.get(_EXPIRY)
+        if isinstance(end, int | float) and not isinstance(end, bool):
+            found[place] = end
+        more += [((*place, name), value) for name, value in part.items() if isinstance(value, dict)]
+    return found

@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 
 from agent_evo_dagster.operators.login import lent, renews
 
+YEAR = 365 * 24 * 3600 * 1000  # milliseconds
 OAUTH = {
     "accessToken": "a",
     "refreshToken": "r",
-    "expiresAt": 1_800_000_000_000,
+    "expiresAt": int(time.time() * 1000),
     "scopes": ["user:inference"],
 }
 
@@ -36,6 +38,23 @@ NEVER_THEIRS = {
     "without a token": login(accessToken="", expiresAt=OAUTH["expiresAt"] + 1),
     "a token of another kind": login(accessToken=7, expiresAt=OAUTH["expiresAt"] + 1),
     "an end beyond all": login(accessToken="b", expiresAt=10**18),
+    "an end that no renewal could be later than": login(
+        accessToken="b", expiresAt=OAUTH["expiresAt"] + 3 * YEAR
+    ),
+    "no number of an end": login(accessToken="b", expiresAt=float("nan")),
+    "an end in words": json.dumps(
+        {"claudeAiOauth": {**OAUTH, "expiresAt": "soon"}, "more": {"expiresAt": OAUTH["expiresAt"] + 1}}
+    ).encode(),
+    "an end of something new alone": json.dumps(
+        {"claudeAiOauth": OAUTH, "more": {"expiresAt": OAUTH["expiresAt"] + 1}}
+    ).encode(),
+    "an end of something new beyond all": json.dumps(
+        {"claudeAiOauth": {**OAUTH, "expiresAt": OAUTH["expiresAt"] + 1}, "more": {"expiresAt": 10**18}}
+    ).encode(),
+    "rights as a word": login(scopes="x", expiresAt=OAUTH["expiresAt"] + 1),
+    "rights as a mapping": login(scopes={"a": 1}, expiresAt=OAUTH["expiresAt"] + 1),
+    "rights of another kind": login(scopes=[7], expiresAt=OAUTH["expiresAt"] + 1),
+    "a blank token": login(accessToken="  ", expiresAt=OAUTH["expiresAt"] + 1),
     "another service's": json.dumps({"apiKey": "k", "expiresAt": OAUTH["expiresAt"] + 1}).encode(),
     "deep": b"[" * 60_000,
     "long": login(accessToken="b" * 70_000, expiresAt=OAUTH["expiresAt"] + 1),
@@ -110,3 +129,43 @@ def test_of_runs_that_end_at_once_the_login_that_holds_longest_is_left(own, tmp_
 @given(st.integers(0, len(NEWER) - 1))
 def test_no_beginning_of_a_login_is_one(end):
     assert not renews(OLD, NEWER[:end])
+
+
+def both(service: int, other: int) -> bytes:
+    """A login of the service and one of something else, by how much later than the usual they end."""
+    return json.dumps(
+        {
+            "claudeAiOauth": {**OAUTH, "expiresAt": OAUTH["expiresAt"] + service},
+            "mcpOAuth": {"accessToken": "q", "expiresAt": OAUTH["expiresAt"] + other},
+        }
+    ).encode()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "better"),
+    [
+        (both(0, -YEAR), both(1, -YEAR), True),  # what is long over and stays so stands in no renewal's way
+        (both(0, YEAR), both(1, YEAR), True),
+        (both(0, 0), both(2, -1), False),
+        (both(0, 0), both(-1, 2), False),
+        (both(0, 0), both(0, 0), False),
+    ],
+)
+def test_each_part_of_a_login_ends_no_earlier_and_one_ends_later(old, new, better):
+    assert renews(old, new) is better
+
+
+def test_a_login_as_deep_as_it_is_long_is_looked_at():
+    deep = json.loads(NEWER)
+    for _ in range(400):
+        deep = {"more": deep, **json.loads(NEWER)}
+    assert renews(OLD, json.dumps(deep).encode())
+
+
+def test_a_login_that_cannot_be_given_back_loses_no_run(own, tmp_path, monkeypatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr("agent_evo_dagster.operators.login.write_atomic", full)
+    borrowed(tmp_path / "run", NEWER)
+    assert own.read_bytes() == OLD
