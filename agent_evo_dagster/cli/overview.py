@@ -38,12 +38,14 @@ def print_round(settings: Settings, key: str) -> None:
         return
     console.print(_summary(status))
     _print_patches(console, settings, key)
-    console.print(f"report      {settings.root / status.optimization.report_path}")
-    console.print(f"checkpoint  {train_dir(settings.runs, key) / 'checkpoint'}")
     bank = SkillBank.open(settings.bank_path)
     folders = Counter((bank.project / ref.output).parents[1] for ref in bank.skills())
-    for folder, count in folders.items():
-        console.print(f"skills      {count} in {folder}")
+    for line in (
+        f"report      {settings.root / status.optimization.report_path}",
+        f"checkpoint  {train_dir(settings.runs, key) / 'checkpoint'}",
+        *(f"skills      {count} in {folder}" for folder, count in folders.items()),
+    ):
+        console.print(line, markup=False)
 
 
 def print_failure(console: Console, key: str, state: RoundState, *, characters: int = 4000) -> None:

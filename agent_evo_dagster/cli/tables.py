@@ -17,8 +17,10 @@ Rows = Sequence[Sequence[str | Text]]
 def show_rows(console: Console, names: Sequence[str], rows: Rows, *, folded: Collection[str] = ()) -> None:
     """Print rows under the names of their columns; only words of the `folded` columns are ever broken.
 
-    No cell is cut: ids are typed again.
+    No cell is cut: ids are typed again. A word in brackets is one: what is to be styled is a Text.
     """
+    if not rows:
+        return
     cells = [
         [name, *map(_plain, column)] for name, column in zip(names, zip(*rows, strict=True), strict=True)
     ]
@@ -31,10 +33,10 @@ def show_rows(console: Console, names: Sequence[str], rows: Rows, *, folded: Col
     most = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
     widths = _shared(least, most, spare)
     table = Table(
-        *(Column(name, overflow="fold", width=width) for name, width in zip(names, widths, strict=True))
+        *(Column(Text(name), overflow="fold", width=width) for name, width in zip(names, widths, strict=True))
     )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     console.print(table)
 
 

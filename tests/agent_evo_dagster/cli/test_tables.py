@@ -57,3 +57,15 @@ def test_whatever_is_in_it_no_character_is_cut_away(rows, width):
         assert shown.count(letter) == "".join(map("".join, rows)).count(letter)
     if lines[0].startswith("┏"):
         assert max(map(cell_len, lines)) <= width
+
+
+@pytest.mark.parametrize("width", [20, 80])
+def test_words_in_brackets_are_words_and_only_a_text_has_a_style(width):
+    lines = printed(width, [["[draft]", "[/draft]", Text("[red]", style="red"), ":smile: [bold]x"]])
+    shown = "\n".join(lines)
+    assert all(word in shown for word in ("[draft]", "[/draft]", "[red]", ":smile:", "[bold]x"))
+    assert "\x1b" not in shown
+
+
+def test_where_there_are_no_rows_nothing_is_printed():
+    assert printed(80, []) == []
