@@ -1,12 +1,13 @@
 """What a round may take beside hook records: transcripts of its sessions, whole documents. Not content."""
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path, PurePosixPath
 
-from agent_evo_dagster.capture.fields import parse
+from agent_evo_dagster.capture.fields import at_of, parse
 from agent_evo_dagster.capture.names import safe_name
 from agent_evo_dagster.capture.sources.atif import FOLDER as DOCUMENTS
 from agent_evo_dagster.capture.sources.transcripts import FOLDER
@@ -30,8 +31,9 @@ def transcript_slices(
 
     A transcript goes with its session: it is taken when `captured` takes from the session. One of a session
     of which nothing is captured that no round took comes by itself, once it was quiet for `quiet`: no hook
-    saw the session, or its transcript came late. A last line without a break is left, and so is a file whose
-    name cannot be stored: what is stored of a file has its name.
+    saw the session, or its transcript came late. Of an imported one, which is younger than what it tells
+    of, the time of its last event counts. A last line without a break is left, and so is a file whose name
+    cannot be stored: what is stored of a file has its name.
     """
     now_captured = {safe_name(session) for part in captured for session in part.sessions}
     covered = {part.file: part.end for part in taken}
@@ -41,8 +43,10 @@ def transcript_slices(
         grown = _grown(spool, session, covered)
         if not grown:
             continue
-        by_itself = include_open or max(grown.values()) <= limit
-        if session in now_captured or (by_itself and _is_taken(spool, session, covered)):
+        if session in now_captured or (
+            _is_taken(spool, session, covered)
+            and (include_open or all(_is_quiet(spool, *one, covered, limit) for one in grown.items()))
+        ):
             names = filter(is_storable, grown)
             rests = (_beyond(spool, name, covered.get(name, 0), session) for name in names)
             slices += [rest for rest in rests if rest is not None]
@@ -82,6 +86,32 @@ def _grown(spool: Path, session: str, covered: Mapping[str, int]) -> dict[str, f
         if status.st_size > covered.get(name, 0):
             found[name] = status.st_mtime
     return found
+
+
+def _is_quiet(spool: Path, name: str, changed: float, covered: Mapping[str, int], limit: float) -> bool:
+    """Whether a file was last written before `limit`, or tells of nothing beyond what is covered since."""
+    return changed <= limit or _last_event(spool, name, covered.get(name, 0)) <= limit
+
+
+def _last_event(spool: Path, name: str, start: int) -> float:
+    """When the newest record of a file from `start` on was made, in seconds.
+
+    Infinite where none tells, or its last line is in the making.
+    """
+    last: int | None = None
+    with (spool / name).open("rb") as stream:
+        stream.seek(start)
+        for line in stream:
+            if not line.endswith(b"\n"):
+                return math.inf
+            try:
+                record = parse(line)
+                at = at_of(record.get("timestamp")) if isinstance(record, dict) else None
+            except ValueError:  # a broken line, or a time that is none
+                continue
+            if at is not None:
+                last = at if last is None else max(at, last)
+    return math.inf if last is None else last / 1e9
 
 
 def _files(spool: Path, session: str) -> Iterator[str]:

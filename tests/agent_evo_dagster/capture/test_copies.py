@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from json import dumps as dump
 from pathlib import Path
 
 import pytest
@@ -139,6 +140,18 @@ def test_a_transcript_is_taken_with_its_session_and_from_where_the_last_round_en
     for now_captured in (captured, []):  # with new records of its session, or late
         (later,) = _told(spool, now_captured, [*captured, *taken])
         assert (later.start, later.end) == (first.end, first.end + len(prompt("two")))
+
+
+def test_a_transcript_of_old_events_is_quiet_however_new_its_file_is(tmp_path: Path) -> None:
+    session = {"sessionId": SESSION, "type": "user"}
+    old = dump({**session, "timestamp": "2026-12-18T09:00:00Z"}) + "\n"
+    new = dump({**session, "timestamp": "2026-12-31T23:50:00Z"}) + "\n"
+    untold = dump({**session, "timestamp": "soon"}) + "\n[]\n{\n"
+    for text, taken in ((old + untold, True), (new + old, False), (untold, False)):
+        put(tmp_path, COPY, text.encode())
+        os.utime(tmp_path / COPY, (NOW.timestamp() - 60, NOW.timestamp() - 60))  # imported a minute ago
+        assert bool(_told(tmp_path, [], [], quiet=1)) is taken
+        assert _told(tmp_path, [], [])
 
 
 def test_a_late_transcript_waits_while_its_session_has_records_that_no_round_took(tmp_path: Path) -> None:
