@@ -148,7 +148,8 @@ def _parent(settings: Settings, store: RoundStore) -> tuple[ParentCheckpoint | N
     patches that its skills had are looked at again by the next round.
 
     Raises:
-        RoundError: a finished round has lost its training; going on without it would silently undo it.
+        RoundError: a finished round has lost its training, and going on without it would silently undo it;
+            or it has another one than when it ended, or its status cannot be read.
     """
     passed_over: dict[str, str] = {}
     for key in reversed(store.keys()):
@@ -156,10 +157,23 @@ def _parent(settings: Settings, store: RoundStore) -> tuple[ParentCheckpoint | N
         if store.finished(key):
             if digest is None:
                 raise RoundError(_training_lost(settings, key))
+            _require_judged(store, key, digest)
             return ParentCheckpoint(round=key, sha256=digest), passed_over
         if digest is not None:
             passed_over[key] = state_of(settings, key).word
     return None, passed_over
+
+
+def _require_judged(store: RoundStore, key: str, digest: str) -> None:
+    """Refuse a model that was trained again since its round ended, and came out otherwise."""
+    status = store.status(key)
+    judged = status.training.checkpoint_sha256 if status else None
+    if digest != judged:
+        raise RoundError(
+            f"The next round goes on from the model of {key}, which is {digest[:12]} now; the one that {key} "
+            f"ended with was {str(judged)[:12]}. It was trained again, came out otherwise, and nobody judged "
+            f"it. Run the round to its end again: agent-evo rounds run {key}"
+        )
 
 
 def _training_lost(settings: Settings, key: str) -> str:

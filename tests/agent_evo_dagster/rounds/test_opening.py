@@ -32,6 +32,19 @@ def settings(tmp_path: Path) -> Settings:
     return made
 
 
+def ended(key: str) -> dict[str, object]:
+    """The status of a round that came to its end with that training."""
+    training = {"run_id": "r", "run_ids": [], "success": True, "reward": None, "steps": 1}
+    measured = dict.fromkeys(("stopped_early", "accuracy_before", "accuracy_after"))
+    counts = ("findings", *(f"patches_{what}" for what in ("generated", "accepted", "rejected", "waiting")))
+    return {
+        **{"round": int(key[-4:]), "key": key, "status": "complete", "bank_hash": "0" * 64, "skills": {}},
+        **dict.fromkeys(("sessions", "events", "quarantined"), 0),
+        "training": {**training, **measured, "checkpoint_sha256": "c" * 64},
+        "optimization": {"report_path": "report.md", **dict.fromkeys(counts, 0)},
+    }
+
+
 def trained(settings: Settings, key: str) -> None:
     folder = settings.runs / key / "train"
     folder.mkdir(parents=True)
@@ -46,7 +59,7 @@ def trained(settings: Settings, key: str) -> None:
         cpu_seconds=1,
     )
     (folder / "result.json").write_text(result.model_dump_json())
-    (settings.rounds / key / "status.json").write_text(json.dumps({}))
+    (settings.rounds / key / "status.json").write_text(json.dumps(ended(key)))
 
 
 def parent_of(manifest: RoundManifest) -> str | None:
@@ -156,6 +169,18 @@ def test_a_finished_round_that_lost_its_training_is_not_silently_passed_over(set
     shutil.rmtree(settings.runs / "round-0001")
     with pytest.raises(RoundError, match="agent-evo rounds run round-0001 --only training"):
         open_round(settings, TEMPLATE, RoundRequest())
+
+
+def test_a_model_that_was_trained_again_and_came_out_otherwise_is_not_gone_on_from(
+    settings: Settings,
+) -> None:
+    open_round(settings, TEMPLATE, RoundRequest())
+    trained(settings, "round-0001")
+    result = settings.runs / "round-0001" / "train" / "result.json"
+    result.write_text(result.read_text().replace("c" * 64, "e" * 64))
+    with pytest.raises(RoundError, match=r"is e{12} now.*was c{12}.*again: agent-evo rounds run round-0001$"):
+        open_round(settings, TEMPLATE, RoundRequest())
+    assert RoundStore(settings.rounds).keys() == ["round-0001"]
 
 
 def test_a_folder_beside_the_rounds_is_no_round(settings: Settings) -> None:
