@@ -276,3 +276,15 @@ def test_a_person_who_decides_while_the_policy_looks_is_no_failure_of_the_round(
     frame = decide("auto", patches, evaluation(patches, "accept"), ledger, NOW)
     assert frame.select("decision", "by").rows() == [("reject", "Ada")]
     assert len(ledger.records()) == 1
+
+
+def test_a_decision_made_meanwhile_on_other_bytes_is_not_this_patchs(patches, ledger, monkeypatch):
+    settle = Ledger.settle
+
+    def person_first(self: Ledger, wanted: DecisionRecord) -> DecisionRecord:
+        settle(self, wanted.model_copy(update={"diff_hash": "0" * 64, "by": "Ada"}))
+        return settle(self, wanted)
+
+    monkeypatch.setattr(Ledger, "settle", person_first)
+    with pytest.raises(DecisionError, match=r"The decision of Ada on .* was about 0{12}"):
+        decide("auto", patches, evaluation(patches, "accept"), ledger, NOW)
