@@ -96,10 +96,11 @@ def refuse_beyond(expected: Estimate, budget: Budget, *, told_by_service: bool) 
         _refuse(budget.names, f"{expected.cost_usd:.4f} USD", f"{budget.money}", "MONEY")
 
 
-def no_price(budget: Budget) -> AnalystBudgetError:
+def no_price(budget: Budget, model: str | None = None) -> AnalystBudgetError:
     """What is wrong with a bound of money that nobody could keep."""
+    named = f"the model {model}" if model else "the model"
     return AnalystBudgetError(
-        f"{budget.names.work} may cost {budget.money} USD, and the model has no price. Give one in the "
+        f"{budget.names.work} may cost {budget.money} USD, and {named} has no price. Give one in the "
         f"table of AGENT_EVO_PRICES (0 for a server of your own), or unset {budget.names.prefix}_MONEY."
     )
 

@@ -61,6 +61,19 @@ def price_of(choice: Choice) -> Price | None:
     return read_prices(choice.prices).get(choice.model or "") if choice.prices else None
 
 
+def bounding_price(choice: Choice) -> Price | None:
+    """The price of the model that was chosen; None where its budget of money needs none.
+
+    Raises:
+        CaptureError: the table of prices cannot be read.
+        AnalystBudgetError: a bound of money is given, and nobody could keep it.
+    """
+    price = price_of(choice)
+    if choice.budget.money is not None and not choice.bounds_itself and price is None:
+        raise no_price(choice.budget, choice.model)
+    return price
+
+
 def model_of(choice: Choice) -> Model:
     """The model that was chosen.
 
@@ -94,9 +107,8 @@ def require_ready(choice: Choice) -> None:
     Raises:
         AgentEvoError: a service, a model's name, a key, a program, a package or a price is missing.
     """
-    model, price = model_of(choice), price_of(choice)  # a table that cannot be read ends the round, too
-    if choice.budget.money is not None and not choice.bounds_itself and price is None:
-        raise no_price(choice.budget)
+    model = model_of(choice)
+    bounding_price(choice)  # a table that cannot be read ends the round, too
     model.ready()
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agent_evo_dagster.errors import SettingsError
+from agent_evo_dagster.errors import AnalystBudgetError, SettingsError
 from agent_evo_dagster.rollouts.client_reader import ClientReader
 from agent_evo_dagster.rollouts.model_reader import ModelReader
 from resources.rollouts import RolloutJudgeResource
@@ -43,7 +43,7 @@ def test_a_model_has_the_bound_that_is_given_and_a_price_to_keep_it(examiner, pr
 
 
 def test_a_bound_that_nobody_could_keep_is_refused(examiner):
-    with pytest.raises(SettingsError, match=r"may cost 3\.0 USD, and the model m has no price"):
+    with pytest.raises(AnalystBudgetError, match=r"may cost 3\.0 USD, and the model m has no price"):
         examiner(reader="openai", model="m", money=3.0)
 
 
