@@ -13,6 +13,7 @@ from agent_evo_dagster.analysis.frames import select
 from agent_evo_dagster.analysis.series import Series
 from agent_evo_dagster.analysis.text import fixed
 from agent_evo_dagster.analysis.thresholds import load_thresholds
+from agent_evo_dagster.analysis.views.course import Course, course_of
 from agent_evo_dagster.analysis.views.page import Plot
 from agent_evo_dagster.extras import require
 
@@ -39,8 +40,6 @@ _BARS = "▁▂▃▄▅▆▇█"
 _Z95 = 1.96
 _ENDS = 6  # figures of the first rounds, and of the last, where there are many
 _MOST_TICKS = 12  # rounds that the axis names
-
-Point = tuple[int, float, float, float]  # number, accuracy, low, high
 
 
 def reward_by_step(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> Plot:
@@ -127,47 +126,55 @@ def _reward_points(metrics: pl.DataFrame, rollouts: pl.DataFrame) -> list[tuple[
 
 
 def accuracy_by_round(trend: pl.DataFrame) -> Plot:
-    """Held-out accuracy after each round, with intervals; the first point is before the first round known."""
-    curves = {mode: points for mode in _LOOK if (points := _curve(trend, mode))}
+    """Held-out accuracy after each round, with intervals, joined to the round that it goes on from."""
+    courses = {mode: course for mode in _LOOK if (course := course_of(trend, mode))}
     title = "Held-out accuracy by round"
-    if not curves:
+    if not courses:
         return drawing(
             "accuracy_by_round", title, "Nothing was evaluated.", "nothing was evaluated", _no_data
         )
-    means = {mode: [mean for _, mean, *_ in points] for mode, points in curves.items()}
-    alt = "; ".join(f"{mode} {', '.join(_some(values))}" for mode, values in means.items())
+    alt = "; ".join(f"{mode} {', '.join(_figures(one))}{_beside(one)}" for mode, one in courses.items())
     lines = [
-        f"{mode} {sparkline(values, 0, 1)}  {' → '.join(_some(values))}" for mode, values in means.items()
+        f"{mode} {sparkline(_along(one), 0, 1)}  {' → '.join(_figures(one))}{_beside(one)}"
+        for mode, one in courses.items()
     ]
     return drawing(
         "accuracy_by_round",
         title,
-        f"Held-out accuracy before the first round and after each: {alt}.",
+        f"Held-out accuracy, from before the first of the rounds that led to the newest: {alt}.",
         "; ".join(lines),
-        partial(_draw_accuracy, curves),
+        partial(_draw_accuracy, courses),
     )
 
 
-def _some(values: Sequence[float]) -> list[str]:
-    """The figures; of many the first and the last ones."""
-    told = list(map(fixed, values))
-    return told if len(told) <= 2 * _ENDS else [*told[:_ENDS], "…", *told[-_ENDS:]]
+def _along(course: Course) -> list[float]:
+    """The accuracy along the line that leads to the newest round."""
+    begun = () if course.start is None else (course.start,)
+    return [point.accuracy for point in (*begun, *course.line)]
 
 
-def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
-    for mode, points in curves.items():
-        colour, marker, dashes, shift = _LOOK[mode]
-        numbers, means, lows, highs = zip(*points, strict=True)
-        below = [mean - low for mean, low in zip(means, lows, strict=True)]
-        above = [high - mean for mean, high in zip(means, highs, strict=True)]
-        at = [number + shift for number in numbers]
-        axes.errorbar(
-            at, means, yerr=[below, above], color=colour, marker=marker, linestyle=dashes,
-            capsize=3, linewidth=1.8, markersize=5, label=mode,
-        )  # fmt: skip
-    ticks = sorted({number for points in curves.values() for number, *_ in points})
+def _figures(course: Course) -> list[str]:
+    return _some(list(map(fixed, _along(course))))
+
+
+def _beside(course: Course) -> str:
+    """The rounds that no round of the line goes on from."""
+    told = [f"{fixed(point.accuracy)} after round {point.number}" for point in course.beside]
+    return f" (beside it: {', '.join(_some(told))})" if told else ""
+
+
+def _some(told: Sequence[str]) -> list[str]:
+    """What is told; of many the first and the last ones."""
+    return list(told) if len(told) <= 2 * _ENDS else [*told[:_ENDS], "…", *told[-_ENDS:]]
+
+
+def _draw_accuracy(courses: Mapping[str, Course], axes: Any) -> None:
+    for mode, course in courses.items():
+        _draw_course(mode, course, axes)
+    ticks = sorted({point.number for course in courses.values() for point in course.points})
+    started = min(point.number for course in courses.values() for point in course.line + course.beside)
     named = ticks[:: -(-len(ticks) // _MOST_TICKS)]
-    axes.set_xticks(named, ["start" if tick == ticks[0] else str(tick) for tick in named])
+    axes.set_xticks(named, ["start" if tick < started else str(tick) for tick in named])
     axes.set_xlim(ticks[0] - 0.3, ticks[-1] + 0.3)
     axes.set_ylim(0, 1.02)
     axes.set_xlabel("after round")
@@ -175,17 +182,27 @@ def _draw_accuracy(curves: Mapping[str, Sequence[Point]], axes: Any) -> None:
     _legend(axes)
 
 
+def _draw_course(mode: str, course: Course, axes: Any) -> None:
+    """Each point, and a line from it to the one that it goes on from; no other."""
+    colour, marker, dashes, shift = _LOOK[mode]
+    heights = {point.number: point.accuracy for point in course.points}
+    for point in course.points:
+        if (origin := point.joined) is not None:
+            ends = (heights[origin], point.accuracy)
+            axes.plot(
+                (origin + shift, point.number + shift), ends, color=colour, linestyle=dashes, linewidth=1.8
+            )
+    means = list(heights.values())
+    below = [point.accuracy - point.low for point in course.points]
+    above = [point.high - point.accuracy for point in course.points]
+    axes.errorbar(
+        [number + shift for number in heights], means, yerr=[below, above], color=colour, marker=marker,
+        linestyle="none", capsize=3, markersize=5, label=mode,
+    )  # fmt: skip
+
+
 def _legend(axes: Any) -> None:
     axes.legend(frameon=False, fontsize=9, ncols=2, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0)
-
-
-def _curve(trend: pl.DataFrame, mode: str) -> list[Point]:
-    """Number, accuracy, low, high: after each round, and before the first one known."""
-    known = trend.filter(pl.col("mode") == mode).sort("number")
-    figures = ["number", "accuracy", "accuracy_low", "accuracy_high"]
-    after = known.filter(pl.col("policy") == "after").select(figures).rows()
-    before = known.filter(pl.col("policy") == "before").head(1).select(figures).rows()
-    return [(number - 1, *rest) for number, *rest in before] + [tuple(row) for row in after]
 
 
 def sparkline(values: Sequence[float], low: float | None = None, high: float | None = None) -> str:

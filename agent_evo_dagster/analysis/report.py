@@ -39,6 +39,7 @@ class ReportInputs:
 
     round_key: str
     number: int
+    parent: str | None  # the round whose model it goes on from; None: it starts from a base
     opened_at: datetime
     request: str
     seed: int
@@ -134,7 +135,7 @@ def build_page(inputs: ReportInputs) -> Page:
 
 
 def _trend(inputs: ReportInputs) -> pl.DataFrame:
-    this_round = policy.trend_rows(inputs.round_key, inputs.number, inputs.evaluation)
+    this_round = policy.trend_rows(inputs.round_key, inputs.number, inputs.evaluation, inputs.parent)
     return policy.whole_trend(inputs.trend, this_round)
 
 

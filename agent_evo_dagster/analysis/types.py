@@ -66,6 +66,7 @@ TREND_SCHEMA = pl.Schema(
     {
         "round": pl.String,
         "number": pl.Int64,
+        "parent": pl.String,  # the round whose model it goes on from; null: it starts from a base
         "policy": pl.String,  # "before" | "after" the round's training
         "mode": pl.String,  # "sampled" | "greedy"
         "tasks": pl.Int64,

@@ -19,7 +19,7 @@ from agent_evo_dagster.errors import AnalysisError, EvaluationError, PatchError,
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.frames import with_result_hashes
 from agent_evo_dagster.rounds.costs import COSTLY, analyst_spent, costs
-from agent_evo_dagster.rounds.reporting import whole_lives
+from agent_evo_dagster.rounds.reporting import goes_on_from, whole_lives
 from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.status import last_reward, sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
@@ -79,7 +79,8 @@ class _Reader:
             opened_at=manifest.opened_at,
             status=state.word,
             sessions=len(sessions_of(manifest)),
-            starts_from=manifest.parent.round if manifest.parent else "base of its model",
+            parent=manifest.parent.round if manifest.parent else None,
+            starts_from=self._goes_on_from(manifest) or "base of its model",
             request=manifest.request,
             settings=dict(config.select("name", "value").iter_rows()) if config.width else {},
             steps=metrics["step"].n_unique() if metrics.width else 0,
@@ -95,10 +96,14 @@ class _Reader:
         """Its evaluation; one whose scores cannot be told hides no other round."""
         evaluation = self._frame("policy_evaluation", manifest.key)
         try:
-            trend = trend_rows(manifest.key, manifest.number, evaluation)
+            parent = self._goes_on_from(manifest)
+            trend = trend_rows(manifest.key, manifest.number, evaluation, parent)
             return _Scores(trend, changes_of(evaluation))
         except EvaluationError as error:
             return _Scores(problem=f"its scores cannot be told: {error}")
+
+    def _goes_on_from(self, manifest: RoundManifest) -> str | None:
+        return goes_on_from(manifest, self._frame("training_run", manifest.key))
 
     def _costs(self, manifest: RoundManifest) -> tuple[tuple[CostLine, ...], str]:
         """What it took, once all of that is stored; or nothing, and why."""

@@ -63,6 +63,7 @@ def report_inputs(
     return ReportInputs(
         round_key=manifest.key,
         number=manifest.number,
+        parent=goes_on_from(manifest, frames["training_run"]),
         opened_at=manifest.opened_at,
         request=manifest.request,
         seed=manifest.seed,
@@ -137,11 +138,21 @@ def _trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.DataFrame:
     asset = ("policy_evaluation",)
     done = set(warehouse.rounds(asset))
     rows = [
-        trend_rows(manifest.key, manifest.number, warehouse.read(asset, manifest.key))
+        trend_rows(
+            manifest.key,
+            manifest.number,
+            warehouse.read(asset, manifest.key),
+            goes_on_from(manifest, _run(manifest.key, warehouse)),
+        )
         for manifest in earlier
         if manifest.key in done
     ]
     return pl.concat([pl.DataFrame(schema=TREND_SCHEMA), *rows])
+
+
+def _run(key: str, warehouse: Warehouse) -> pl.DataFrame:
+    asset = ("training_run",)
+    return warehouse.read(asset, key) if warehouse.path(asset, key).is_file() else pl.DataFrame()
 
 
 def _training_trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.DataFrame:
@@ -156,13 +167,21 @@ def _training_trend(earlier: list[RoundManifest], warehouse: Warehouse) -> pl.Da
     return pl.concat([pl.DataFrame(schema=COMPARISON_SCHEMA), *rows])
 
 
-def checkpoints(manifest: RoundManifest, run: pl.DataFrame, config: pl.DataFrame) -> dict[str, str]:
-    """The weights that the round started from and those that it made, by hash.
+def goes_on_from(manifest: RoundManifest, run: pl.DataFrame) -> str | None:
+    """The round whose model this one trains; None where it starts from a base.
 
-    A round that trains another model than the one before it starts from that model's base.
+    A round that trains another model than its parent starts from that model's base. Where its training,
+    `run`, is not stored (no rows), its parent is what it was opened to go on from.
     """
-    start, parent = run["init_sha256"][0], manifest.parent
-    goes_on = parent is not None and parent.sha256 == start
+    parent = manifest.parent
+    if parent is None or (run.height and run["init_sha256"][0] != parent.sha256):
+        return None
+    return parent.round
+
+
+def checkpoints(manifest: RoundManifest, run: pl.DataFrame, config: pl.DataFrame) -> dict[str, str]:
+    """The weights that the round started from and those that it made, by hash."""
+    start = run["init_sha256"][0]
     base = Path(config_from_frame(config).model).name  # a model of one's own is a folder of this machine
-    origin = parent.round if parent and goes_on else f"base of the model {base}"
+    origin = goes_on_from(manifest, run) or f"base of the model {base}"
     return {f"start ({origin})": start, "trained": run["checkpoint_sha256"][0]}

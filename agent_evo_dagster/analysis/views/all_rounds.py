@@ -5,12 +5,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import pairwise
 
 import polars as pl
 
 from agent_evo_dagster.analysis.text import excerpt, fixed, number, plural
 from agent_evo_dagster.analysis.views.costs import UNITS, CostLine, cost_cell, cost_columns, whole
+from agent_evo_dagster.analysis.views.course import Point, course_of
 from agent_evo_dagster.analysis.views.gate import change_words
 from agent_evo_dagster.analysis.views.life import STANDINGS, Event, by_words, event_words, events_by_patch
 from agent_evo_dagster.analysis.views.page import Card, PatchView, Table, Verdict
@@ -29,7 +29,8 @@ class RoundLine:
     opened_at: datetime
     status: str  # a word such as "complete" or "open"; of a round that failed, at which step
     sessions: int
-    starts_from: str
+    parent: str | None  # the round that was the last to end when it was opened
+    starts_from: str  # whose model it trains, in words: that of its parent, or a base
     request: str
     settings: Mapping[str, str]  # of the training run: name -> JSON text; empty where it has none
     steps: int
@@ -55,19 +56,19 @@ def headline(rounds: Sequence[RoundLine], trend: pl.DataFrame) -> Verdict:
 
 
 def _progress(trend: pl.DataFrame) -> str:
-    known = trend.filter(pl.col("mode") == "sampled").sort("number")
-    before, after = (known.filter(pl.col("policy") == policy) for policy in ("before", "after"))
-    if before.is_empty() or after.is_empty():
+    """From where the line of the newest round began to where it is; rounds beside it are left out."""
+    course = course_of(trend, "sampled")
+    if course is None or course.start is None:
         return "No round has evaluated its model yet."
-    first, last = before.row(0, named=True), after.row(-1, named=True)
+    first, last = course.start, course.line[-1]
     return (
-        f"Held-out accuracy, sampled: {_with_interval(first)} before {first['round']}, "
-        f"{_with_interval(last)} after {last['round']}."
+        f"Held-out accuracy, sampled: {_with_interval(first)} before {first.round}, "
+        f"{_with_interval(last)} after {last.round}."
     )
 
 
-def _with_interval(row: Mapping[str, float]) -> str:
-    return f"{fixed(row['accuracy'])} [{fixed(row['accuracy_low'])}, {fixed(row['accuracy_high'])}]"
+def _with_interval(one: Point) -> str:
+    return f"{fixed(one.accuracy)} [{fixed(one.low)}, {fixed(one.high)}]"
 
 
 def cards(rounds: Sequence[RoundLine]) -> tuple[Card, ...]:
@@ -90,14 +91,14 @@ def round_table(rounds: Sequence[RoundLine]) -> Table:
     moved = _moved(rounds)
     last = rounds[-MOST_ROUNDS:]
     columns = (
-        "Round", "Status", "Held-out accuracy", "Difference [interval]", "Patches", "Settings that changed",
-        "Sessions", "Last reward", "Starts from", "Opened (UTC)", "Asked for",
+        "Round", "Starts from", "Status", "Held-out accuracy", "Difference [interval]", "Patches",
+        "Settings that changed", "Sessions", "Last reward", "Opened (UTC)", "Asked for",
     )  # fmt: skip
     return Table(
         _cut("Rounds", len(last), len(rounds)),
         columns,
         tuple(_round_row(one, moved[one.key]) for one in last),
-        frozenset({2, 3, 6, 7}),
+        frozenset({3, 4, 7, 8}),
         "No round is open yet.",
         links=tuple(one.link for one in last),
     )
@@ -108,27 +109,34 @@ def _round_row(one: RoundLine, moved: str) -> tuple[str, ...]:
     stand = Counter(patch.standing for patch in one.patches)
     told = ", ".join(f"{count} {STANDINGS[state]}" for state, count in stand.items())
     return (
-        one.key, one.status,
+        one.key, one.starts_from, one.status,
         "not measured" if accuracy is None else f"{fixed(accuracy.before)} → {fixed(accuracy.after)}",
         "n/a" if accuracy is None else accuracy.words,
-        told or "none", moved, str(one.sessions), number(one.reward), one.starts_from,
+        told or "none", moved, str(one.sessions), number(one.reward),
         f"{one.opened_at:%Y-%m-%d %H:%M}", excerpt(one.request, 80) or "nothing beyond the skills",
     )  # fmt: skip
 
 
 def _moved(rounds: Sequence[RoundLine]) -> dict[str, str]:
-    """The settings of each round that differ from those of the last one that had any."""
-    trained = [one for one in rounds if one.settings]
-    found = {one.key: "no training yet" for one in rounds} | {one.key: "the first" for one in trained[:1]}
-    for before, one in pairwise(trained):
-        names = sorted({*before.settings, *one.settings})
-        moves = [
-            f"{name} {_value(before.settings.get(name))} → {_value(one.settings.get(name))}"
-            for name in names
-            if before.settings.get(name) != one.settings.get(name) and name != "seed"
-        ]
-        found[one.key] = excerpt(", ".join(moves), 200) or "none"
-    return found
+    """The settings of each round that differ from those of its parent."""
+    by_key = {one.key: one for one in rounds}
+    return {one.key: _moved_from(by_key.get(one.parent or ""), one) for one in rounds}
+
+
+def _moved_from(parent: RoundLine | None, one: RoundLine) -> str:
+    if not one.settings:
+        return "no training yet"
+    if one.parent is None:
+        return "no round before it to compare with"
+    if parent is None or not parent.settings:
+        return f"those of {one.parent} are not stored"
+    names = sorted({*parent.settings, *one.settings} - {"seed"})
+    moves = [
+        f"{name} {_value(parent.settings.get(name))} → {_value(one.settings.get(name))}"
+        for name in names
+        if parent.settings.get(name) != one.settings.get(name)
+    ]
+    return excerpt(", ".join(moves), 200) or "none"
 
 
 def _value(text: str | None) -> str:

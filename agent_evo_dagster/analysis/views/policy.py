@@ -14,8 +14,10 @@ from agent_evo_dagster.evaluation.summary import difference, summarise
 _ROLLOUT_COLUMNS = ("reward", "finish", "turns", "tool_errors")
 
 
-def trend_rows(round_key: str, round_number: int, evaluation: pl.DataFrame) -> pl.DataFrame:
-    """The rows of TREND_SCHEMA that one round's evaluation gives.
+def trend_rows(
+    round_key: str, round_number: int, evaluation: pl.DataFrame, parent: str | None = None
+) -> pl.DataFrame:
+    """The rows of TREND_SCHEMA that one round's evaluation gives; `parent` is what it goes on from.
 
     Raises:
         EvaluationError: a score is missing or not finite.
@@ -23,7 +25,9 @@ def trend_rows(round_key: str, round_number: int, evaluation: pl.DataFrame) -> p
     if evaluation.is_empty():
         return pl.DataFrame(schema=TREND_SCHEMA)
     known = summarise(evaluation).with_columns(
-        pl.lit(round_key).alias("round"), pl.lit(round_number, pl.Int64).alias("number")
+        pl.lit(round_key).alias("round"),
+        pl.lit(round_number, pl.Int64).alias("number"),
+        pl.lit(parent, pl.String).alias("parent"),
     )
     return known.select(TREND_SCHEMA.names())
 

@@ -39,6 +39,7 @@ def small_inputs(**fields: object) -> ReportInputs:
     made = ReportInputs(
         round_key="round-0002",
         number=2,
+        parent="round-0001",
         opened_at=START,
         request="train the calculator agent",
         seed=7,

@@ -25,6 +25,7 @@ def line(
         "opened_at": START,
         "status": "complete",
         "sessions": 6,
+        "parent": None,
         "starts_from": "base of its model",
         "request": "",
         "settings": {"learning_rate": "2e-05"},
@@ -41,5 +42,5 @@ def line(
 
 def all_of(*lines: RoundLine) -> AllRoundsInputs:
     """The inputs of the page over these."""
-    trend = [trend_rows(one.key, at, SCORES) for at, one in enumerate(lines, start=1)]
+    trend = [trend_rows(one.key, at, SCORES, one.parent) for at, one in enumerate(lines, start=1)]
     return AllRoundsInputs(lines, pl.concat(trend), life_frame(*IN))

@@ -19,7 +19,8 @@ PATCH = "p-0123456789abcdef"
 
 
 def test_the_first_lines_say_how_many_how_good_and_what_waits():
-    told = render_all_rounds(all_of(line(1), line(2, decision="wait", events=()))).markdown
+    second = line(2, decision="wait", events=(), parent="round-0001")
+    told = render_all_rounds(all_of(line(1), second)).markdown
     assert told.startswith("# 2 rounds; 1 patch in the skills, 0 taken out again.")
     assert "Held-out accuracy, sampled: 0.20 \\[" in told
     assert "before round-0001, 0.60 \\[" in told and "after round-0002" in told
@@ -29,21 +30,38 @@ def test_the_first_lines_say_how_many_how_good_and_what_waits():
 def test_a_round_is_told_in_a_row_that_leads_to_its_report():
     table = views.round_table([line(1, steps=6)])
     (row,) = table.rows
-    assert row[:3] == ("round-0001", "complete", "0.20 → 0.60") and row[3].startswith("+0.40 [")
-    assert row[4:7] == ("1 in the skill", "the first", "6")
-    assert row[7:] == ("0.4", "base of its model", "2026-01-05 09:00", "nothing beyond the skills")
+    assert row[:4] == ("round-0001", "base of its model", "complete", "0.20 → 0.60")
+    assert row[4].startswith("+0.40 [")
+    assert row[5:8] == ("1 in the skill", "no round before it to compare with", "6")
+    assert row[8:] == ("0.4", "2026-01-05 09:00", "nothing beyond the skills")
     assert table.links == ("round-0001/report.html",)
 
 
-def test_settings_are_told_where_they_changed():
+def test_settings_are_told_where_they_differ_from_those_of_the_parent():
     rounds = [
         line(1, settings={"learning_rate": "2e-05", "seed": "0", "model": '"tiny"'}),
-        line(2, settings={}),
-        line(3, settings={"learning_rate": "0.0001", "seed": "1", "model": '"tiny"'}),
-        line(4, settings={"learning_rate": "0.0001", "seed": "2"}),
+        line(2, settings={}, parent="round-0001"),
+        line(3, settings={"learning_rate": "0.5", "model": '"tiny"'}, parent="round-0001"),  # and failed
+        line(4, settings={"learning_rate": "0.0001", "seed": "1", "model": '"tiny"'}, parent="round-0001"),
+        line(5, settings={"learning_rate": "0.0001", "seed": "2"}, parent="round-0004"),
+        line(6, parent="round-0002"),
     ]
-    moved = [row[5] for row in views.round_table(rounds).rows]
-    assert moved == ["the first", "no training yet", "learning_rate 2e-5 → 1e-4", "model tiny → not set"]
+    assert [row[6] for row in views.round_table(rounds).rows] == [
+        "no round before it to compare with",
+        "no training yet",
+        "learning_rate 2e-5 → 0.5",
+        "learning_rate 2e-5 → 1e-4",
+        "model tiny → not set",
+        "those of round-0002 are not stored",
+    ]
+
+
+def test_progress_is_told_along_the_rounds_that_led_to_the_newest():
+    rounds = all_of(line(1), line(2), line(3, parent="round-0002"), line(4, parent="round-0001"))
+    assert "before round-0001, 0.60 \\[" in render_all_rounds(rounds).markdown
+    beside = all_of(line(1), line(2), line(3, parent="round-0002"))
+    told = render_all_rounds(beside).markdown
+    assert "before round-0002, 0.60 \\[" in told and "after round-0003" in told
 
 
 def test_a_patch_is_told_as_it_stands_now_and_leads_to_its_place():
@@ -100,7 +118,10 @@ def test_a_round_that_did_not_end_or_cannot_be_told_hides_no_other():
     )
     report = render_all_rounds(all_of(line(1), odd))
     assert "- round-0002: no scores" in report.markdown
-    assert "| round-0002 | open | not measured | n/a | none | no training yet | 6 |" in report.markdown
+    assert (
+        "| round-0002 | base of its model | open | not measured | n/a | none | no training yet | 6 |"
+        in report.markdown
+    )
     assert "round-0002/report.html" not in report.html
     assert "1 complete; 1 open" in report.markdown
 

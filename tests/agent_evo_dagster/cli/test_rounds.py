@@ -346,7 +346,7 @@ def test_all_rounds_are_put_on_one_page_whose_links_lead_to_their_reports(cli, c
     code, out, _ = cli("report", "--all")
     assert (code, out.strip()) == (0, str(settings.reports / "index.html"))
     assert "<h1>1 round; 0 patches in the skills, 0 taken out again.</h1>" in Path(out.strip()).read_text()
-    assert "| round-0001 | open | not measured |" in cli("report", "--all", "--text")[1]
+    assert "| round-0001 | base of its model | open | not measured |" in cli("report", "--all", "--text")[1]
     folder = settings.reports / "round-0001"
     folder.mkdir()
     (folder / "report.html").write_text("<p>")
@@ -371,8 +371,8 @@ def test_a_round_whose_frames_cannot_be_told_hides_no_other_on_the_page(cli, cap
     code, out, _ = cli("report", "--all", "--text")
     assert code == 0
     assert "- round-0001: its scores cannot be told: " in out and "its patches cannot be told: " in out
-    assert "| round-0001 | unreadable | not measured |" in out
-    assert "| round-0002 | open | not measured |" in out
+    assert "| round-0001 | base of its model | unreadable | not measured |" in out
+    assert "| round-0002 | base of its model | open | not measured |" in out
 
 
 def test_scores_are_told_of_the_rounds_that_are_shown(cli, captured, settings, monkeypatch):
