@@ -15,6 +15,7 @@ from agent_evo_dagster.patches.self_test import self_test
 from agent_evo_dagster.patches.types import PATCH_SCHEMA
 from agent_evo_dagster.rounds.costs import keep_analyst
 from agent_evo_dagster.rounds.making import not_taken_up
+from agent_evo_dagster.rounds.not_proposed import keep_not_proposed
 from agent_evo_dagster.rounds.replaying import Replays
 from agent_evo_dagster.training.config_sources import config_from_frame
 from assets.judging import Bench, examiners, ran
@@ -74,6 +75,7 @@ def skill_patches(
         drafts=analysis.drafts,
         made=not_taken_up(ledger, warehouse.store(), manifest.key, manifest.opened_at),
     )
+    keep_not_proposed(rounds.store(), manifest.key, proposals.skipped)
     frame = to_frame(proposals.patches, sections)
     skipped = [{"finding": s.finding_id, "setting": s.setting, "reason": s.reason} for s in proposals.skipped]
     yield dg.MaterializeResult(

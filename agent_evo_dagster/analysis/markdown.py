@@ -35,6 +35,7 @@ def render_markdown(page: Page) -> str:
         _bullets(f"{plain(plot.title)}: {plain(plot.line)}" for plot in page.plots),
         "## What was changed, and why",
         *(part for patch in page.patches for part in _patch(patch)),
+        *_table(page.not_proposed),
         *_table(page.ledger),
         *_table(page.seeds),
         *(part for table in page.later for part in _table(table)),

@@ -16,6 +16,7 @@ from agent_evo_dagster.analysis.views import gate, policy, provenance, sessions
 from agent_evo_dagster.analysis.views.costs import CostLine, cost_table
 from agent_evo_dagster.analysis.views.findings import finding_list, with_places, with_reasons
 from agent_evo_dagster.analysis.views.logged import answers, metric_table, with_metrics
+from agent_evo_dagster.analysis.views.not_proposed import NotProposed, not_proposed_table
 from agent_evo_dagster.analysis.views.page import Card, Page, PatchView, Table
 from agent_evo_dagster.analysis.views.trail import trail
 from agent_evo_dagster.analysis.views.training import training_by_round, training_rows
@@ -65,6 +66,7 @@ class ReportInputs:
     compiled: pl.DataFrame  # name, sha256 of each skill
     checkpoints: Mapping[str, str]  # name -> SHA-256
     costs: tuple[CostLine, ...]
+    not_proposed: tuple[NotProposed, ...] | None = None  # None: the round was made before that was kept
     operator: str = ""  # what an agent did that followed the skills, in one line; empty: none did
 
 
@@ -111,6 +113,7 @@ def build_page(inputs: ReportInputs) -> Page:
         cards=_cards(inputs, patches, changes),
         plots=(reward_by_step(inputs.metrics, inputs.rollouts), accuracy_by_round(trend)),
         patches=patches,
+        not_proposed=not_proposed_table(inputs.not_proposed, (*in_training.shown, *in_sessions.shown)),
         ledger=gate.gate_ledger(inputs.patch_evaluation),
         seeds=gate.seed_table(inputs.patch_evaluation),
         later=(gate.replay_table(inputs.replays), gate.rollback_table(inputs.rollbacks)),

@@ -9,7 +9,10 @@ from agent_evo_dagster.analysis.deciding import to_decide
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.analysis.text import excerpt
 from agent_evo_dagster.analysis.views.life import by_words
+from agent_evo_dagster.analysis.views.not_proposed import NOT_KEPT
+from agent_evo_dagster.errors import RoundError
 from agent_evo_dagster.patches.decisions import ledger_of
+from agent_evo_dagster.rounds.not_proposed import not_proposed
 from agent_evo_dagster.rounds.opening import origin_told
 from agent_evo_dagster.rounds.runs import train_dir
 from agent_evo_dagster.rounds.state import RoundState, read_state
@@ -18,6 +21,9 @@ from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
 from agent_evo_dagster.warehouse import Warehouse
+
+_MOST_REASONS = 5  # why something is not proposed, on the screen
+_MOST_OF_A_REASON = 300  # characters
 
 
 def print_round(settings: Settings, key: str) -> None:
@@ -38,6 +44,8 @@ def print_round(settings: Settings, key: str) -> None:
         return
     console.print(_summary(status))
     _print_patches(console, settings, key)
+    for line in _not_proposed(store, key):
+        console.print(line, markup=False, highlight=False)
     bank = SkillBank.open(settings.bank_path)
     folders = Counter((bank.project / ref.output).parents[1] for ref in bank.skills())
     for line in (
@@ -98,6 +106,22 @@ def _print_patches(console: Console, settings: Settings, key: str) -> None:
         if row["decision"] == "wait":
             for line in to_decide(row["patch_id"], row["gate_verdict"]):
                 console.print(f"            {line}", markup=False)
+
+
+def _not_proposed(store: RoundStore, key: str) -> list[str]:
+    """What was asked for and is not proposed, a line each, and how much more there is."""
+    try:
+        kept = not_proposed(store, key)
+    except RoundError as error:
+        return [str(error)]
+    if kept is None:
+        return [f"not proposed: {NOT_KEPT[0].lower()}{NOT_KEPT[1:]}"]
+    told = [
+        f"not proposed: {excerpt(one_line(f'{one.wanted} ({one.finding}): {one.reason}'), _MOST_OF_A_REASON)}"
+        for one in kept[:_MOST_REASONS]
+    ]
+    left = len(kept) - len(told)
+    return [*told, f"not proposed: {left} more; the report has all: agent-evo report {key}"] if left else told
 
 
 def _shown(value: float | None) -> str:

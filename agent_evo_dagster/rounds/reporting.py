@@ -18,6 +18,7 @@ from agent_evo_dagster.patches.frames import with_result_hashes
 from agent_evo_dagster.patches.ledger import Ledger
 from agent_evo_dagster.patches.life import LIFE_SCHEMA, lives
 from agent_evo_dagster.rounds.costs import analyst_spent, costs
+from agent_evo_dagster.rounds.not_proposed import not_proposed
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
 from agent_evo_dagster.settings import Settings
@@ -56,7 +57,7 @@ def report_inputs(
 
     Raises:
         DecisionError: the record of decisions is not whole.
-        RoundError: what its analyst took cannot be read.
+        RoundError: what its analyst took, or what it did not propose, cannot be read.
         PatchError: a patch does not belong to the text that is stored beside it.
     """
     earlier = store.earlier(manifest.key)[-MOST_EARLIER:]
@@ -89,6 +90,7 @@ def report_inputs(
         compiled=frames["skill_versions"],
         checkpoints=checkpoints(manifest, frames["training_run"], frames["training_config"]),
         costs=costs(manifest, frames, analyst_spent(store, manifest.key)),
+        not_proposed=not_proposed(store, manifest.key),
         operator=manifest.operated.line() if manifest.operated else "",
     )
 
@@ -97,7 +99,7 @@ def stored_inputs(settings: Settings, key: str) -> ReportInputs:
     """The inputs of the report of a round, from what it stored and from today's record.
 
     Raises:
-        RoundError: it is not open, or what its analyst took cannot be read.
+        RoundError: it is not open, or what its analyst took or it did not propose cannot be read.
         WarehouseError: one of its frames is not stored.
         DecisionError: the record of decisions is not whole.
         PatchError: a patch does not belong to the text that is stored beside it.

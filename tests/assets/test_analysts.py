@@ -2,12 +2,14 @@
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import polars as pl
 import pytest
 
+from agent_evo_dagster.rounds.not_proposed import not_proposed
 from agent_evo_dagster.rounds.state import RoundState, state_of
+from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from tests.agent_evo_dagster.analysts.fake_models import FakeModels, serving
 from tests.assets.graph import Graph, failures, fake_graph, only_round
@@ -66,6 +68,8 @@ def test_the_drafts_of_an_analyst_are_the_rounds_patches_and_what_it_took_is_sho
     assert shown == {"": "openai", "_model": "m", "_calls": 1, "_tokens": 125}
     assert "at most 2 answers" in metadata["analyst_estimate"].value
     assert "sk-secret" not in str(metadata)
+    kept = not_proposed(RoundStore(graph.settings.rounds), key)
+    assert kept is not None and [asdict(one) for one in kept] == metadata["not_proposed"].value
 
 
 def test_a_broken_answer_fails_the_asset_and_no_rule_steps_in(graph):

@@ -145,6 +145,7 @@ class Page:
     cards: tuple[Card, ...]
     plots: tuple[Plot, ...]
     patches: tuple[PatchView, ...]
+    not_proposed: Table  # what was asked for besides, and why no patch does it
     ledger: Table
     seeds: Table  # what each seed of the gate says
     later: tuple[Table, ...]  # of patches of earlier rounds: replayed, taken out

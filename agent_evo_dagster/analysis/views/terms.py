@@ -82,7 +82,7 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "findings without a patch",
         "A finding becomes a patch where it points to a setting or, from sessions, to a line of advice; not "
-        "where the edits of a round are spent, or the same edit waits or was rejected before. The metadata "
-        "of skill_patches has each reason.",
+        "where the edits of a round are spent, or the same edit waits or was rejected before. The table "
+        '"Not proposed, and why" has each reason.',
     ),
 )

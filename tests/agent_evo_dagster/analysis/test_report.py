@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from agent_evo_dagster.analysis.markdown import render_markdown
 from agent_evo_dagster.analysis.page_html import render_html
 from agent_evo_dagster.analysis.report import ReportInputs, build_page, render_report
+from agent_evo_dagster.analysis.views.not_proposed import NotProposed
 from agent_evo_dagster.analysis.views.page import FindingList
 from agent_evo_dagster.analysis.views.terms import QUOTED, QUOTED_HERE
 from agent_evo_dagster.errors import AnalysisError, MissingExtraError
@@ -155,6 +156,27 @@ def test_an_empty_round_has_a_report(inputs):
     assert "The model was not evaluated; no skill was changed." in report.markdown
     assert "No patch was proposed." in report.html
     Outline(report.html)
+
+
+def test_what_was_asked_for_and_is_not_proposed_is_told_with_the_reason(inputs):
+    found = inputs.training_findings["finding_id"][0]
+    hostile = "<b>\u202e|"
+    kept = (NotProposed(found, "learning_rate", "was rejected"), NotProposed(hostile, "prose", hostile))
+    report = render_report(replace(inputs, not_proposed=kept))
+    for text in (report.html, report.markdown):
+        assert "Not proposed, and why" in text and "was rejected" in text
+        assert "<b>" not in text and "\u202e" not in text
+    (row, _) = build_page(replace(inputs, not_proposed=kept)).not_proposed.rows
+    assert row[0] == found and row[1].startswith(inputs.training_findings["kind"][0])
+    assert "advice" in report.markdown
+
+
+def test_a_round_that_kept_no_reasons_is_not_said_to_have_none(inputs):
+    assert "Not kept by the version that made the round." in render_report(inputs).markdown
+    none = build_page(replace(inputs, not_proposed=())).not_proposed
+    assert none.empty == "Nothing that was asked for was left out."
+    many = build_page(replace(inputs, not_proposed=(NotProposed("f", "prose", "r"),) * 41)).not_proposed
+    assert len(many.rows) == 40 and many.caption == "Not proposed, and why (the first 40 of 41)"
 
 
 def with_text(page, text):
