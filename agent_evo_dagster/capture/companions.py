@@ -44,8 +44,7 @@ def transcript_slices(
         if not grown:
             continue
         if session in now_captured or (
-            _is_taken(spool, session, covered)
-            and (include_open or all(_is_quiet(spool, *one, covered, limit) for one in grown.items()))
+            _is_taken(spool, session, covered) and (include_open or _is_quiet(spool, grown, covered, limit))
         ):
             names = filter(is_storable, grown)
             rests = (_beyond(spool, name, covered.get(name, 0), session) for name in names)
@@ -88,17 +87,20 @@ def _grown(spool: Path, session: str, covered: Mapping[str, int]) -> dict[str, f
     return found
 
 
-def _is_quiet(spool: Path, name: str, changed: float, covered: Mapping[str, int], limit: float) -> bool:
-    """Whether a file was last written before `limit`, or tells of nothing beyond what is covered since."""
-    return changed <= limit or _last_event(spool, name, covered.get(name, 0)) <= limit
+def _is_quiet(spool: Path, grown: Mapping[str, float], covered: Mapping[str, int], limit: float) -> bool:
+    """Whether the grown files were changed last before `limit`, or all that the younger ones tell of was."""
+    young = [name for name, changed in grown.items() if changed > limit]
+    told = [_last_event(spool, name, covered.get(name, 0)) for name in young]
+    times = [at for at in told if at is not None]  # the note on a subagent tells none
+    return not young or (bool(times) and max(times) <= limit)
 
 
-def _last_event(spool: Path, name: str, start: int) -> float:
-    """When the newest record of a file from `start` on was made, in seconds.
+def _last_event(spool: Path, name: str, start: int) -> float | None:
+    """When the newest record of a file from `start` on was made, in seconds; None where none tells.
 
-    Infinite where none tells, or its last line is in the making.
+    Infinite where its last line is in the making.
     """
-    last: int | None = None
+    times = []
     with (spool / name).open("rb") as stream:
         stream.seek(start)
         for line in stream:
@@ -106,12 +108,10 @@ def _last_event(spool: Path, name: str, start: int) -> float:
                 return math.inf
             try:
                 record = parse(line)
-                at = at_of(record.get("timestamp")) if isinstance(record, dict) else None
+                times += [at_of(record.get("timestamp"))] if isinstance(record, dict) else []
             except ValueError:  # a broken line, or a time that is none
                 continue
-            if at is not None:
-                last = at if last is None else max(at, last)
-    return math.inf if last is None else last / 1e9
+    return max(times) / 1e9 if times else None
 
 
 def _files(spool: Path, session: str) -> Iterator[str]:

@@ -148,8 +148,10 @@ def test_a_transcript_of_old_events_is_quiet_however_new_its_file_is(tmp_path: P
     new = dump({**session, "timestamp": "2026-12-31T23:50:00Z"}) + "\n"
     untold = dump({**session, "timestamp": "soon"}) + "\n[]\n{\n"
     for text, taken in ((old + untold, True), (new + old, False), (untold, False)):
-        put(tmp_path, COPY, text.encode())
-        os.utime(tmp_path / COPY, (NOW.timestamp() - 60, NOW.timestamp() - 60))  # imported a minute ago
+        note = f"transcripts/{SESSION}/subagents/agent-a1.meta.jsonl"  # tells no time
+        for name, data in ((COPY, text), (note, '{"agentType": "Explore"}\n')):
+            put(tmp_path, name, data.encode())
+            os.utime(tmp_path / name, (NOW.timestamp() - 60, NOW.timestamp() - 60))  # imported a minute ago
         assert bool(_told(tmp_path, [], [], quiet=1)) is taken
         assert _told(tmp_path, [], [])
 
@@ -165,7 +167,7 @@ def test_a_late_transcript_waits_while_its_session_has_records_that_no_round_too
 
 
 def test_a_session_that_only_its_transcript_tells_is_taken_once_it_is_quiet(tmp_path: Path) -> None:
-    put(tmp_path, COPY, prompt("one"))
+    put(tmp_path, COPY, prompt("one", timestamp="2026-12-31T00:00:00Z"))
     os.utime(tmp_path / COPY, (NOW.timestamp() - 86400, NOW.timestamp() - 86400))
     assert _told(tmp_path, [], [], quiet=2) == []
     assert len(_told(tmp_path, [], [], quiet=1)) == 1
