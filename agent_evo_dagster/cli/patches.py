@@ -16,7 +16,7 @@ from agent_evo_dagster.patches.conflicts import conflicts
 from agent_evo_dagster.patches.decisions import ledger_of
 from agent_evo_dagster.patches.ledger import ENDED, Ledger
 from agent_evo_dagster.patches.records import ConsentRecord, DecisionRecord
-from agent_evo_dagster.patches.review import Review, find_review, reviews
+from agent_evo_dagster.patches.review import NO_ROUND, Review, find_review, reviews
 from agent_evo_dagster.rounds.adoption import changed_sections
 from agent_evo_dagster.rounds.deciding import Decided, Desk, desk_of, expiry_of
 from agent_evo_dagster.rounds.making import merge, rebase
@@ -82,13 +82,13 @@ def approve(patch_ids: _Ids, by: _By, reason: _Reason, override: _Override = Fal
 @app.command()
 def reject(patch_ids: _Ids, by: _By, reason: _Reason) -> None:
     """Reject patches; the same edits are not proposed again."""
-    _decide("reject", patch_ids, by, reason)
+    _tell_settled(review.round for review, _ in _decide("reject", patch_ids, by, reason))
 
 
 @app.command()
 def withdraw(patch_ids: _Ids, by: _By, reason: _Reason) -> None:
     """Take patches back that wait or were approved, and are in no skill yet; on record."""
-    _decide("withdraw", patch_ids, by, reason)
+    _tell_settled(review.round for review, _ in _decide("withdraw", patch_ids, by, reason))
 
 
 @app.command("merge")
@@ -148,6 +148,13 @@ def _tell_waiting(keys: Iterable[str]) -> None:
     waiting = [review.patch.id for review in _desk().reviews() if review.waits and review.round in rounds]
     if waiting:
         typer.echo(f"Still waiting in the same round: {', '.join(waiting)}")
+
+
+def _tell_settled(keys: Iterable[str]) -> None:
+    """How status and report of the rounds come to tell of it."""
+    for key in dict.fromkeys(keys):
+        if key != NO_ROUND:
+            typer.echo(f"Bring it into the status of its round with: agent-evo rounds run {key} --only adopt")
 
 
 def _settings() -> Settings:

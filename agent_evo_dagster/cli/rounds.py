@@ -18,7 +18,7 @@ from agent_evo_dagster.errors import RoundError, SettingsError
 from agent_evo_dagster.operators.direct import Direct
 from agent_evo_dagster.operators.protocol import Operator
 from agent_evo_dagster.rounds.configuration import asked_config, require_understood
-from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told
+from agent_evo_dagster.rounds.opening import RoundRequest, open_round, origin_told, to_go_on
 from agent_evo_dagster.rounds.services import require_services
 from agent_evo_dagster.rounds.state import RoundState, state_of
 from agent_evo_dagster.rounds.status import sessions_of
@@ -207,7 +207,8 @@ def _open(settings: Settings, ask: RoundRequest, operator: Operator, *, asks: bo
     for remark in _remarks(manifest, found, worded=worded):
         screen().print(plain(f"{manifest.key}: {remark}"))
     if manifest.passed_over:
-        Console(soft_wrap=True).print(origin_told(manifest), markup=False, highlight=False)
+        told = f"{origin_told(manifest)} {to_go_on(manifest)}"
+        Console(soft_wrap=True).print(told, markup=False, highlight=False)
     return manifest
 
 

@@ -185,14 +185,19 @@ def _training_lost(settings: Settings, key: str) -> str:
 
 
 def origin_told(manifest: RoundManifest) -> str:
-    """What the round starts from and which rounds it does not, with the way to go on from those."""
+    """What the round starts from and which rounds it does not, as they were when it was opened."""
     origin = f"the model of {manifest.parent.round}" if manifest.parent else "the base of its model"
-    others = ", ".join(f"{key} ({state})" for key, state in manifest.passed_over.items())
+    others = ", ".join(f"{key} (then: {state})" for key, state in manifest.passed_over.items())
     return (
-        f"{manifest.key} starts from {origin}, not from {others}: only a round that came to its end is gone "
-        f"on from. To go on from {next(iter(manifest.passed_over))}, run it to its end before a round is "
-        f"opened: agent-evo rounds run {next(iter(manifest.passed_over))}"
+        f"{manifest.key} starts from {origin}, not from {others}: only a round that had come to its end is "
+        f"gone on from."
     )
+
+
+def to_go_on(manifest: RoundManifest) -> str:
+    """How the next round goes on from what this one passed over; of use while it is being opened."""
+    first = next(iter(manifest.passed_over))
+    return f"For the next round to go on from {first}, run it to its end: agent-evo rounds run {first}"
 
 
 def _nothing_captured(settings: Settings, unreadable: Mapping[str, str]) -> str:

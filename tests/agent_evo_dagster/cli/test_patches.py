@@ -184,7 +184,8 @@ def test_approving_against_the_gate_needs_override_and_shows_it(home, ledger):
 
 def test_reject_is_final(home, ledger):
     patch_id = a_round(home, ledger, rows=good())
-    assert "rejected by Ada" in run("reject", patch_id, "--by", "Ada", "--reason", "no").output
+    output = run("reject", patch_id, "--by", "Ada", "--reason", "no").output
+    assert "rejected by Ada" in output and "agent-evo rounds run round-0001 --only adopt" in output
     with pytest.raises(DecisionError, match="Ada decided 'reject'"):
         run("approve", patch_id, "--by", "Bob", "--reason", "yes")
 

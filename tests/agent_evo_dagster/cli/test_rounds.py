@@ -166,9 +166,11 @@ def test_opening_says_which_rounds_it_does_not_go_on_from(cli, captured, setting
     result = {"job": "train", "steps": 1, "checkpoint_sha256": "c" * 64, "init_sha256": "i" * 64}
     spent = {"packages": {}, "peak_memory_bytes": 1, "wall_seconds": 1, "cpu_seconds": 1}
     (folder / "result.json").write_text(json.dumps(result | spent))
-    said = "round-0002 starts from the base of its model, not from round-0001 (idle): only a round that"
-    assert said in cli("rounds", "open")[1]
-    assert said in cli("rounds", "show", "round-0002")[1]
+    said = "round-0002 starts from the base of its model, not from round-0001 (then: idle): only a round that"
+    go_on = "run it to its end: agent-evo rounds run round-0001"
+    opened, shown = cli("rounds", "open")[1], cli("rounds", "show", "round-0002")[1]
+    assert said in opened and go_on in opened
+    assert said in shown and go_on not in shown
 
 
 @pytest.mark.parametrize("command", [("rounds", "show"), ("rounds", "run"), ("report",)])
