@@ -150,6 +150,10 @@ def test_what_is_wider_than_a_phone_scrolls_in_itself_and_by_keyboard(html, outl
     assert all(one["tabindex"] == "0" and one["role"] == "region" for one in regions)
     shown = {name.strip(): body for name, body in reversed(rules(style_of(html)))}  # the first counts
     assert "overflow-x: auto" in shown[".scroll"]
+    assert re.findall(r"var\(--(\w+)\).* (local|scroll)", shown[".scroll"]) == [
+        *[("bg", "local")] * 2,  # scrolls with the table, and covers
+        *[("edge", "scroll")] * 2,  # the shadow that stays at the edge
+    ]
     assert "white-space: pre-wrap" in shown["pre"]
 
 
