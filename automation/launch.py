@@ -20,6 +20,7 @@ from automation.jobs import TRAINS
 from automation.observing import observe_bank
 
 POOL = "training"
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 WAIT_LIMIT = 1800.0  # seconds for another training to end; a slot may also never be given back
 
 
@@ -75,6 +76,8 @@ def main() -> None:
                 sys.exit(0 if launch(key, job) else 1)
             case _:
                 sys.exit("usage: python -m automation.launch ROUND [JOB]")
+    except (KeyboardInterrupt, dg.DagsterExecutionInterruptedError):
+        sys.exit(INTERRUPTED)  # whoever started it tells how to go on
     except AgentEvoError as error:
         sys.exit(f"agent-evo: {error}")
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -40,9 +41,13 @@ JOBS = {
     "training": "train_policy",
     "adopt": "adopt",
 }
+INTERRUPTED = 130  # the exit code of what Ctrl-C ended
 _OF_A_FAILURE = 300  # characters in the list; `agent-evo rounds show` has all
 Request = Annotated[
-    str, typer.Option("--request", help="What to train, in plain language (English or Chinese).")
+    str,
+    typer.Option(
+        "--request", help='What to train, in plain language (English or Chinese); "" is no request.'
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of data, sampling and optimiser.")]
 Set = Annotated[
@@ -108,7 +113,8 @@ def run(  # noqa: PLR0917 (options of a command are given by name)
                 require_services(settings, key)
         else:
             manifest = _open(settings, ask, follower, asks=asks)
-        code = launch(root, settings, manifest.key, JOBS[only])
+        screen().print(f"{manifest.key} is being run.")
+        code = _launched(root, settings, manifest.key, JOBS[only])
         if code:
             Console(stderr=True, soft_wrap=True).print(
                 f"{manifest.key} did not finish. What it did is kept; go on with: "
@@ -161,6 +167,17 @@ def overrides(pairs: Sequence[str]) -> dict[str, float | int | str]:
             )
         values[name] = _number(text)
     return values
+
+
+def _launched(root: Path, settings: Settings, key: str, job: str) -> int:
+    """Run a job on the round; its exit code, or 130 where Ctrl-C ended it."""
+    try:
+        return launch(root, settings, key, job)
+    except KeyboardInterrupt:
+        Console(stderr=True, soft_wrap=True).print(
+            f"{key} was interrupted; go on with: agent-evo rounds run {key}"
+        )
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _refuse_contradictions(

@@ -121,6 +121,16 @@ def test_a_failed_run_ends_with_its_code_and_the_command_that_goes_on(cli, captu
     assert "go on with: agent-evo rounds run round-0001\n" in err
 
 
+def test_an_interrupted_run_ends_with_the_command_that_goes_on(cli, captured, monkeypatch):
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rounds, "launch", interrupted)
+    code, out, err = cli("rounds", "run")
+    assert code == 130 and "round-0001 is being run." in out
+    assert err == "round-0001 was interrupted; go on with: agent-evo rounds run round-0001\n"
+
+
 def test_rounds_are_listed_by_number(cli, captured, settings):
     assert "No round is open yet. Open one: agent-evo rounds open" in cli("rounds", "list")[1]
     for _ in range(11):
