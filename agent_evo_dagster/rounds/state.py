@@ -13,7 +13,8 @@ from agent_evo_dagster.training.heartbeat import HEARTBEAT_FILE
 from agent_evo_dagster.training.process_group import process_lives
 
 State = Literal["open", "running", "failed", "idle", "complete", "waiting", "unreadable"]
-_GONE: Final = "its process was killed, or ended without a result"
+_GONE: Final = "its process was interrupted or killed, or ended without a result"
+_STEPS: Final = {"train": "training_run", "evaluate": "policy_evaluation", "probe": "patch_evaluation"}
 RUN_LOCK = ".run.lock"  # in the folder of a round: locked while it is run, with the number of that process
 
 
@@ -32,7 +33,9 @@ class RoundState:
         if self.state != "failed":
             return self.state
         before = f"{self.ended}; then " if self.ended else ""
-        return f"{before}failed at {self.failures[0].step if self.failures else job_name(self.job)}"
+        if self.failures:
+            return f"{before}failed at {self.failures[0].step}"
+        return f"{before}interrupted at {_step_of(self.job)}"
 
     @property
     def reason(self) -> str:
@@ -83,6 +86,12 @@ def newest_job(runs: Path) -> Path | None:
 def job_name(folder: Path | None) -> str:
     """`train`, `evaluate` or `probe-<patch>`."""
     return "" if folder is None else folder.name[1:].rpartition(".partial-")[0]
+
+
+def _step_of(folder: Path | None) -> str:
+    """The step that the job belongs to, as it is named where a step fails."""
+    name = job_name(folder)
+    return _STEPS.get(name.partition("-")[0], name)
 
 
 def _at_work(folder: Path, failures: tuple[StepFailure, ...]) -> bool:

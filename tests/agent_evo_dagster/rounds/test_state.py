@@ -120,11 +120,20 @@ def test_a_lock_that_names_no_process_is_of_nobody(settings: Settings, folder: P
     assert state_of(settings, KEY).word == "open"
 
 
-def test_a_job_whose_process_is_gone_failed_without_a_reason_on_record(settings: Settings) -> None:
-    (settings.runs / KEY / f".train.partial-{NOBODY}").mkdir(parents=True)
-    assert (
-        state_of(settings, KEY).told == "failed at train: its process was killed, or ended without a result"
-    )
+@pytest.mark.parametrize(
+    ("job", "step"),
+    [
+        ("train", "training_run"),
+        ("evaluate", "policy_evaluation"),
+        ("probe-p-0123456789abcdef", "patch_evaluation"),
+    ],
+)
+def test_a_job_whose_process_is_gone_was_interrupted_at_its_step(
+    settings: Settings, job: str, step: str
+) -> None:
+    (settings.runs / KEY / f".{job}.partial-{NOBODY}").mkdir(parents=True)
+    why = "its process was interrupted or killed, or ended without a result"
+    assert state_of(settings, KEY).told == f"interrupted at {step}: {why}"
 
 
 def test_a_job_is_at_work_until_a_step_fails_after_its_last_sign_of_life(
