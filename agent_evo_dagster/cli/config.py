@@ -82,7 +82,9 @@ def remarks(config: TrainingConfig) -> list[str]:
 
 
 def print_config(console: Console, found: ResolvedConfig, *, everything: bool) -> None:
-    """A table of the settings with their sources, and what the request left open."""
+    """What of the request was not understood, and a table of the settings with their sources."""
+    if found.ignored:
+        console.print(Text(f"not understood: {found.ignored}", style="bold yellow"))
     asked = [row for row in found.rows if row.source in ("file", "request", "override")]
     given = asked or [row for row in found.rows if row.source == "skill"]
     shown = found.rows if everything else given
@@ -97,8 +99,6 @@ def print_config(console: Console, found: ResolvedConfig, *, everything: bool) -
     console.print(Text(f"{training:,} rollouts to train, {evaluation:,} to evaluate"))
     for remark in remarks(found.config):
         console.print(Text(f"note: {remark}", style="yellow"))
-    if found.ignored:
-        console.print(Text(f"not understood: {found.ignored}", style="bold yellow"))
 
 
 def _fields(found: ResolvedConfig) -> dict[str, object]:

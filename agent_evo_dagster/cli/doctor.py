@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import typer
 from rich.console import Console
@@ -21,6 +22,7 @@ from agent_evo_dagster.patches.pairing import MIN_TASKS
 from agent_evo_dagster.rollouts.tasks import of_the_judge, read_tasks
 from agent_evo_dagster.rounds.adoption import require_whole_record
 from agent_evo_dagster.rounds.services import services
+from agent_evo_dagster.rounds.state import state_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.settings import Settings
 from agent_evo_dagster.skills.bank import SkillBank
@@ -36,6 +38,7 @@ class Diagnosis:
 
     well: bool
     what: str
+    word: Literal["note"] | None = None  # said in the place of ok, of what is neither well nor to be mended
 
 
 def doctor() -> None:
@@ -44,7 +47,9 @@ def doctor() -> None:
     diagnoses = list(examine(root, settings_of(root)))
     console = Console(soft_wrap=True)
     for item in diagnoses:
-        console.print(f"{'ok  ' if item.well else 'MEND'}  {item.what}", markup=False, highlight=False)
+        console.print(
+            f"{item.word or ('ok  ' if item.well else 'MEND')}  {item.what}", markup=False, highlight=False
+        )
     if not all(item.well for item in diagnoses):
         raise typer.Exit(1)
 
@@ -67,8 +72,7 @@ def examine(root: Path, settings: Settings) -> Iterator[Diagnosis]:
     yield from _packages(path)
     yield from (Diagnosis(one.missing is None, one.line) for one in services(settings))
     yield from _tasks(settings)
-    keys = RoundStore(settings.rounds).keys()
-    yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
+    yield from _rounds(settings)
 
 
 def _packages(bank: Path) -> Iterator[Diagnosis]:
@@ -138,7 +142,20 @@ def _hooks() -> Diagnosis:
             f"hooks: each event here is captured {len(found)} times, by {', '.join(found)}. Keep one of them"
         )
         return Diagnosis(False, told)
-    return Diagnosis(True, f"hooks: {found[0] if found else 'nothing'} captures the sessions of this folder")
+    if not found:
+        told = "hooks: nothing captures the sessions of this folder. To capture them: "
+        return Diagnosis(True, f"{told}agent-evo hooks install --project .", "note")
+    return Diagnosis(True, f"hooks: {found[0]} captures the sessions of this folder")
+
+
+def _rounds(settings: Settings) -> Iterator[Diagnosis]:
+    """How many rounds there are, and which of them failed or were interrupted."""
+    keys = RoundStore(settings.rounds).keys()
+    yield Diagnosis(True, f"{len(keys)} rounds{f', the last is {keys[-1]}' if keys else ''}")
+    for key in keys:
+        state = state_of(settings, key)
+        if state.state == "failed":
+            yield Diagnosis(True, f"{key} {state.word}; go on with: agent-evo rounds run {key}", "note")
 
 
 def _named_bank(settings: Settings) -> Iterator[Diagnosis]:

@@ -4,6 +4,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Sequence
 
+from agent_evo_dagster.analysis.deciding import command
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.files import locked
 from agent_evo_dagster.patches.document import parse_patch, render_patch
@@ -66,7 +67,7 @@ def _sorted_out(bank: SkillBank, patches: Sequence[Patch]) -> tuple[tuple[str, .
             status = checked.status if held is None else held.status
             raise SkillBankError(
                 f"patch {checked.id} for {checked.skill!r} has status {status.value!r}; only approved ones "
-                f"are adopted. Decide first: agent-evo patches approve {checked.id}."
+                f"are adopted. Decide first: {command('approve', checked.id)}"
             )
         bank.require_target(ref.name, f"patch {checked.id}")
         fresh.setdefault(checked.id, checked.model_copy(update={"status": PatchStatus.ACTIVE}))

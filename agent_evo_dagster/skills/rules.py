@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from agent_evo_dagster.analysis.deciding import command
 from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.patches.hidden import visible
 from agent_evo_dagster.patches.powers import powers_of
@@ -30,7 +31,7 @@ def status_problems(source: SkillSource) -> Iterator[str]:
         if patch.status not in COMPILED:
             yield (
                 f"{source.origin}: patch {patch.id} is active in the list, but {patch.status.value!r}; "
-                f"only approved ones are compiled. Approve it (agent-evo patches approve {patch.id}) "
+                f"only approved ones are compiled. Approve it ({command('approve', patch.id)}) "
                 f"or take it out of manifest.yaml."
             )
 

@@ -44,6 +44,7 @@ def test_what_was_asked_for_is_shown_with_what_it_replaces() -> None:
 def test_words_that_say_nothing_are_told_and_give_exit_code_3() -> None:
     done = check("学习率 1e-4 on the moon")
     assert (done.exit_code, "not understood: on the moon" in done.output) == (3, True)
+    assert done.output.startswith("not understood: ")
 
 
 def test_one_json_document_has_every_setting_with_its_source() -> None:

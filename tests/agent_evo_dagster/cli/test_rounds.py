@@ -425,6 +425,23 @@ def test_doctor_passes_where_all_is_there(cli, captured):
     assert "0 rounds" in out
 
 
+def test_doctor_notes_a_folder_that_nothing_captures_and_a_round_that_failed(
+    cli, captured, settings, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "client"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    cli("rounds", "open")
+    failure = StepFailure(step="skill_patches", message="no", at=datetime(2026, 1, 5, tzinfo=UTC))
+    record_failure(settings.rounds / "round-0001", failure)
+    code, out, _ = cli("doctor")
+    assert code == 0
+    assert (
+        "note  hooks: nothing captures the sessions of this folder. To capture them: agent-evo hooks" in out
+    )
+    assert "note  round-0001 failed at skill_patches; go on with: agent-evo rounds run round-0001\n" in out
+
+
 def test_doctor_says_what_mends_an_empty_spool_and_a_missing_package(cli, monkeypatch):
     monkeypatch.setitem(sys.modules, "trl", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "trl" else object())
