@@ -52,6 +52,13 @@ def _told_by(task: Task) -> str:
 
 def _enough(skill: str, found: list[Task]) -> str:
     number = len(of_the_judge(found))
+    if not found:
+        return (
+            f"{skill} has no tasks. A task is a prompt with its answer or a check, on which the skill is "
+            f"tried as it is and with a patch; patches are tried from {MIN_TASKS} tasks of the split judge "
+            f"on. Write each as {FOLDER}/{skill}/ID.yaml of the bank (docs/gate.md tells the "
+            f"fields), with ids that --ids BEGINNING finds."
+        )
     told = f"{skill}: {number} of its {len(found)} tasks are of the split judge"
     if number < MIN_TASKS:
         return f"{told}; its patches are tried from {MIN_TASKS} on. Find ids: --ids BEGINNING"

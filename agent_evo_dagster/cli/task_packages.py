@@ -16,6 +16,7 @@ from agent_evo_dagster.cli.project import current_settings
 from agent_evo_dagster.cli.skill_options import Bank, Json, opened
 from agent_evo_dagster.cli.tables import show_rows
 from agent_evo_dagster.cli.telling import screen
+from agent_evo_dagster.errors import SkillBankError
 from agent_evo_dagster.files import sha256_file
 from agent_evo_dagster.rounds.finished import finished_round
 from agent_evo_dagster.rounds.packaging import freeze_round
@@ -145,7 +146,14 @@ def _located(bank: Path | None, package: str) -> tuple[PackageId | None, Path]:
     if (folder / INDEX).is_file():
         return None, folder.resolve()
     name = parse_id(package if "/" in package else f"{Kind.TASK.folder}/{package}")
-    return name, name.path(opened(bank).path)
+    path = name.path(opened(bank).path)
+    if not (path / INDEX).is_file() and str(name) not in read_registry(opened(bank).path).packages:
+        raise SkillBankError(
+            f"The package {package!r} was asked for, and there is none: neither {path} nor the folder "
+            f"{folder} holds {INDEX}. List what there is: agent-evo task-package list; or freeze a finished "
+            f"round: agent-evo task-package freeze ROUND"
+        )
+    return name, path
 
 
 def _registered(bank: Path | None, name: PackageId | None, path: Path) -> list[Verified]:

@@ -38,6 +38,15 @@ def everything(bank: SkillBank) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in sorted(bank.project.rglob("*")) if path.is_file()}
 
 
+@pytest.mark.parametrize("command", ["verify", "show"])
+def test_what_is_no_task_package_is_refused_with_what_to_do(bank: SkillBank, command: str) -> None:
+    done = CliRunner().invoke(app, ["task-package", command, "banana", "--bank", str(bank.path)])
+    assert isinstance(done.exception, SkillBankError)
+    said = str(done.exception)
+    assert "'banana' was asked for, and there is none" in said
+    assert "agent-evo task-package list" in said and "task-package freeze ROUND" in said
+
+
 def test_a_bank_goes_through_its_whole_life_by_commands(bank: SkillBank) -> None:
     assert "no packages yet. Freeze the bank:" in run(bank, "list").output
     done = run(bank, "freeze", "stable", "v1", *ADA)
