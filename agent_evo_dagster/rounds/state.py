@@ -74,8 +74,13 @@ def read_state(settings: Settings, key: str) -> RoundState:
         return RoundState("running", ended, failures)
     if failures or job is not None:
         return RoundState("failed", ended, failures, job)
-    begun = any(path.is_dir() for path in runs.glob("*"))
-    return RoundState(ended or ("idle" if begun else "open"), ended)
+    return RoundState(ended or ("idle" if _is_begun(settings, key) else "open"), ended)
+
+
+def _is_begun(settings: Settings, key: str) -> bool:
+    """Whether a job of the round ended, or any of its steps was made, by whatever made it."""
+    jobs, made = (settings.runs / key).glob("*"), settings.warehouse.glob(f"*/{key}.parquet")
+    return any(path.is_dir() for path in jobs) or next(made, None) is not None
 
 
 def newest_job(runs: Path) -> Path | None:

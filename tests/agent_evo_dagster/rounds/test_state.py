@@ -5,6 +5,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from agent_evo_dagster.errors import RoundError
@@ -18,6 +19,7 @@ from agent_evo_dagster.rounds.failures import (
 from agent_evo_dagster.rounds.progress import progress_of
 from agent_evo_dagster.rounds.state import RUN_LOCK, state_of
 from agent_evo_dagster.settings import Settings
+from agent_evo_dagster.warehouse import Warehouse
 
 KEY = "round-0001"
 NOBODY = 2**22 + 1  # above the highest number that a process can have
@@ -146,6 +148,26 @@ def test_a_job_is_at_work_until_a_step_fails_after_its_last_sign_of_life(
     assert state_of(settings, KEY).word == "running"
     os.utime(job, (0, failed.at.timestamp() - 1))
     assert state_of(settings, KEY).word == "failed at training_run"
+
+
+def test_a_job_whose_last_sign_of_life_is_between_two_failures_is_not_at_work(
+    settings: Settings, folder: Path
+) -> None:
+    job = settings.runs / KEY / f".train.partial-{os.getpid()}"
+    job.mkdir(parents=True)
+    first, last = failure("segments", minute=1), failure("training_run", minute=3)
+    for one in (last, first):
+        record_failure(folder, one)
+    os.utime(job, (0, (first.at.timestamp() + last.at.timestamp()) / 2))
+    assert state_of(settings, KEY).word == "failed at segments"
+
+
+@pytest.mark.parametrize(("made_of", "word"), [(KEY, "idle"), ("round-00011", "open")])
+def test_a_round_of_which_steps_were_made_without_training_is_begun(
+    settings: Settings, made_of: str, word: str
+) -> None:
+    Warehouse(settings.warehouse).write(["hook_events"], made_of, pl.DataFrame({"a": [1]}))
+    assert state_of(settings, KEY).word == word
 
 
 def test_a_record_that_cannot_be_read_hides_no_other_round(settings: Settings, folder: Path) -> None:
