@@ -126,7 +126,7 @@ class Cost(BaseModel):
     calls: int | None = Field(
         default=None, description="Questions asked of a model, or starts of an operator."
     )
-    usd: FiniteFloat | None = Field(default=None, description="US dollars, where a price is known.")
+    usd: FiniteFloat | None = Field(default=None, ge=0, description="US dollars, where a price is known.")
 
 
 class GateEvidence(BaseModel):

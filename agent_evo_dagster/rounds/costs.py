@@ -120,7 +120,7 @@ def _together(amounts: Sequence[float | None]) -> float | None:
 def _analyst(spent: AnalystSpent | None) -> CostLine:
     if spent is None:
         return CostLine("analyst", {TOKENS: None, MONEY: None}, "not kept by the version that made the round")
-    if not spent.calls:
+    if not (spent.calls or spent.tokens or spent.cost_usd):
         asked = "rules, no model" if spent.analyst == _RULES else f"{spent.analyst}, nothing was asked"
         return CostLine("analyst", {"call": 0, TOKENS: 0, MONEY: 0}, asked)
     amounts = {"call": spent.calls, TOKENS: spent.tokens, MONEY: spent.cost_usd}
@@ -148,8 +148,8 @@ def _sessions(manifest: RoundManifest, usage: pl.DataFrame) -> CostLine:
     note = f"{silent} of {len(names)} have no transcript that tells" if silent else ""
     if names and silent == len(names):
         return CostLine("sessions", {TOKENS: None, MONEY: None}, note)
-    money = _together(others["cost_usd"].to_list())
-    return CostLine("sessions", {TOKENS: _tokens(others), MONEY: money}, note)
+    amounts = {TOKENS: _tokens(others), MONEY: _together(others["cost_usd"].to_list())}
+    return CostLine("sessions", amounts, note, frozenset(amounts if silent else ()))
 
 
 def _tokens(usage: pl.DataFrame) -> int:

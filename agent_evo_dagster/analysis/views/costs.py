@@ -15,12 +15,14 @@ class CostLine:
     """What one of those who spend in a round took; no token and no dollar stands in two lines.
 
     `amounts` are by unit, None where nobody told; without MONEY it is work of one's own machines, which has
-    no price. Other units than TOKENS and MONEY are work, such as "rollout".
+    no price. Other units than TOKENS and MONEY are work, such as "rollout". The units `in_part` are told of
+    a part of it alone, and their amounts are those of that part.
     """
 
     what: str
     amounts: Mapping[str, float | None]
     note: str = ""
+    in_part: frozenset[str] = frozenset()
 
 
 def cost_table(lines: Iterable[CostLine]) -> Table:
@@ -42,7 +44,12 @@ def cost_table(lines: Iterable[CostLine]) -> Table:
 def cost_columns(rounds: Sequence[Sequence[CostLine]]) -> tuple[tuple[str, str], ...]:
     """Who and unit, for each of which some round took something, or may have."""
     every = [one for lines in rounds for one in lines]
-    named = [(one.what, unit) for one in every for unit, amount in one.amounts.items() if amount != 0]
+    named = [
+        (one.what, unit)
+        for one in every
+        for unit, amount in one.amounts.items()
+        if amount != 0 or unit in one.in_part
+    ]
     return tuple(dict.fromkeys(named))
 
 
@@ -60,10 +67,14 @@ def whole(lines: Sequence[CostLine]) -> tuple[str, ...]:
 def _whole(lines: Sequence[CostLine], unit: str) -> str:
     told = [one.amounts[unit] for one in lines if unit in one.amounts]
     total = sum(amount for amount in told if amount is not None)
-    unknown = sorted({one.what for one in lines if unit in one.amounts and one.amounts[unit] is None})
-    return f"{number(total, 4)} {unit}" + (
-        f", and what {', '.join(unknown)} took, not told" if unknown else ""
-    )
+    unknown = sorted({one.what for one in lines if not _is_told(one, unit)})
+    more = f" and more that is not told: {', '.join(unknown)}" if unknown else ""
+    return f"{number(total, 4)} {unit}{more}"
+
+
+def _is_told(line: CostLine, unit: str) -> bool:
+    """Whether all that it took of a unit is known."""
+    return unit not in line.amounts or (line.amounts[unit] is not None and unit not in line.in_part)
 
 
 def _work(line: CostLine) -> str:
@@ -73,4 +84,6 @@ def _work(line: CostLine) -> str:
 
 def _amount(line: CostLine, unit: str) -> str:
     amount = line.amounts.get(unit)
-    return "not told" if amount is None else number(amount, 4)
+    if amount is None:
+        return "not told"
+    return number(amount, 4) + (" and more that is not told" if unit in line.in_part else "")

@@ -95,8 +95,23 @@ def test_costs_are_told_by_round_and_in_all():
     )
     card = views.cards(rounds)[3]
     assert card.notes == (
-        "in all 57 tokens, and what analyst took, not told",
-        "in all 7 US dollars, and what analyst took, not told",
+        "in all 57 tokens and more that is not told: analyst",
+        "in all 7 US dollars and more that is not told: analyst",
+    )
+
+
+def test_a_sum_of_a_part_is_told_as_such_in_its_cell_and_in_all():
+    amounts = {"tokens": 7, "US dollars": 0}
+    part = CostLine("sessions", amounts, in_part=frozenset(amounts))
+    rounds = [line(1, costs=(part,)), line(2, costs=(CostLine("sessions", amounts),))]
+    more = "and more that is not told"
+    assert views.cost_by_round(rounds).rows == (
+        ("round-0001", f"7 {more}", f"0 {more}"),
+        ("round-0002", "7", "0"),
+    )
+    assert views.cards(rounds)[3].notes == (
+        f"in all 14 tokens {more}: sessions",
+        f"in all 0 US dollars {more}: sessions",
     )
 
 

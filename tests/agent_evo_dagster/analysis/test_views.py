@@ -256,11 +256,13 @@ def test_each_who_spends_has_a_line_of_costs_and_what_nobody_told_is_said():
         CostLine("training", {"rollout": 1280, "optimiser step": 1, "tokens": 34447}, "tokens sampled"),
         CostLine("analyst", {"call": 0, "tokens": None, "US dollars": None}),
         CostLine("judge llm", {"call": 2, "tokens": 900, "US dollars": 0.25}),
+        CostLine("sessions", {"tokens": 70, "US dollars": None}, in_part=frozenset({"tokens", "US dollars"})),
     )
     assert cost_table(lines).rows == (
         ("training", "1280 rollouts, 1 optimiser step", "34,447", "own machines", "tokens sampled"),
         ("analyst", "none", "not told", "not told", ""),
         ("judge llm", "2 calls", "900", "0.25", ""),
+        ("sessions", "none", "70 and more that is not told", "not told", ""),
     )
 
 

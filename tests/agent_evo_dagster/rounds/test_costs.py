@@ -81,6 +81,12 @@ def test_training_evaluation_and_each_judge_have_a_line_and_own_machines_no_pric
     assert found["judge llm"] == {**nothing, "call": 6, "tokens": 90, "US dollars": None}
 
 
+def test_what_asked_nobody_has_no_price_to_tell():
+    asked = {"judge": "llm", "tokens": 90, "calls": 6, "usd": 0.5}
+    assert told(asked, {"judge": "llm", "calls": 0})["judge llm"]["US dollars"] == 0.5
+    assert told(asked, {"judge": "llm", "calls": 1})["judge llm"]["US dollars"] is None
+
+
 def test_a_judge_that_judged_nothing_took_nothing():
     assert not any(told()["judge llm"].values())
 
@@ -89,6 +95,9 @@ def test_the_analyst_has_a_line_with_its_tokens_and_its_price_where_one_is_told(
     model = AnalystSpent(analyst="anthropic", model="m", calls=2, tokens=700, cost_usd=0.01)
     assert told(analyst=model)["analyst"] == {"call": 2, "tokens": 700, "US dollars": 0.01}
     assert told()["analyst"] == {"call": 0, "tokens": 0, "US dollars": 0}
+    for took in ({"tokens": 5}, {"cost_usd": 0.5}):
+        odd = model.model_copy(update={"calls": 0, "tokens": 0, "cost_usd": 0.0, **took})
+        assert told(analyst=odd)["analyst"] == {"call": 0, "tokens": odd.tokens, "US dollars": odd.cost_usd}
     assert told(analyst=None)["analyst"] == {"tokens": None, "US dollars": None}
 
 
@@ -133,6 +142,15 @@ def test_a_round_without_sessions_spent_nothing_on_them():
     assert told(of=manifest(sessions=()))["sessions"] == {"tokens": 0, "US dollars": 0}
 
 
-def test_sessions_without_a_transcript_are_counted():
-    lines = costs(manifest(), frames(usage=used(s=0.125)), RULES)
-    assert lines[-1].note == "1 of 2 have no transcript that tells"
+@pytest.mark.parametrize(
+    ("operated", "usage", "note", "in_part"),
+    [
+        (None, used(s=0.125), "1 of 2 have no transcript that tells", {"tokens", "US dollars"}),
+        (None, used(s=0.125, t=1.0), "", set()),
+        (RAN, used(t=1.0), "", set()),  # the operator's own session is none of these
+        (RAN, used(s=0.125), "1 of 1 have no transcript that tells", set()),
+    ],
+)
+def test_sessions_without_a_transcript_are_counted_and_the_sum_is_of_a_part(operated, usage, note, in_part):
+    line = costs(manifest(operated), frames(usage=usage), RULES)[-1]
+    assert (line.note, line.in_part) == (note, in_part)
