@@ -4,7 +4,8 @@ Usage: `python -I -S leash.py FD COMMAND...`, as the leader of a process group o
 of a pipe whose write end the starter holds: however the starter ends, the kernel closes that. It ends as
 COMMAND does; where COMMAND cannot be started, with NOT_STARTED. Either way nothing that COMMAND started is
 left: on Linux also what left the group, for what loses its parent there becomes a child of this program;
-elsewhere what stayed in the group.
+elsewhere what stayed in the group. It is no prison: a COMMAND that kills or stops this
+program, or holds the starter's end of the pipe open through /proc, escapes it.
 """
 
 import contextlib
