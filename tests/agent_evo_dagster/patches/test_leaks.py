@@ -29,6 +29,12 @@ def gives(told, base=BASE, answer=None, texts=(PROMPT,)):
         "| why the | nightly | import of orders | stopped at | row 4711 |",
         "- why the nightly <b>import</b> of <!-- orders --> stopped at &#114;ow 4711",
         "- why-the-nightly-import-of-orders-stopped-at-row-4711",
+        PROMPT.replace(" ", " <!-- zq --> "),
+        PROMPT.replace(" ", "<i id=zq></i> "),
+        PROMPT.replace(" ", "[^1] "),
+        f"<!-- {PROMPT} -->",
+        f"- Read [{PROMPT}](#there).",
+        "- why the nightly |mport of orders stopped at row 4711",
     ],
 )
 def test_words_of_a_task_are_seen_in_any_dress(told):
@@ -75,6 +81,20 @@ def test_what_the_text_before_it_holds_is_no_quote():
         ("Say tim\u0435zone.", "timezone"),
         ("a late, rainy monday", "rainy Monday"),
         ("see x-42B", "X-42b"),
+        ("it is 42<!-- -->17", "4217"),
+        ("it is 42<b id=x>17</b>", "4217"),
+        ("it is [42](#)17", "4217"),
+        ("it is 42[^1]17", "4217"),
+        ("it is $4{,}217$", "4217"),
+        ("it is 4 217", "4217"),
+        ("it is 4.217", "4217"),
+        ("it is 4\u00b7217", "4217"),
+        ("it is 4\uff0c217", "4217"),
+        ("it is 4\u2007217", "4217"),
+        ("it is 4&amp;shy;217", "4217"),
+        ("it is 4\u0378217", "4217"),
+        ("in 2024 100 of them", "2024"),
+        ("<!-- 4217 -->", "4217"),
     ],
 )
 def test_an_answer_that_can_be_known_again_is_seen(told, answer):
@@ -95,6 +115,27 @@ def test_an_answer_that_can_be_known_again_is_seen(told, answer):
 )
 def test_a_short_answer_or_a_part_of_a_word_is_none(told, answer):
     assert not gives(told, answer=answer, texts=())
+
+
+SHARED = "Answer with the number alone on the last line of your reply."
+SHORT = "the number alone, no unit"
+
+
+def test_what_most_tasks_say_is_none_of_theirs_alone():
+    tasks = {
+        f"t{number}": Known((f"{PROMPT[: 60 + number]}{number}. {SHARED}\n{SHORT}",)) for number in range(2)
+    }
+    tasks |= {f"u{number}": Known((f"Count to {number}. {SHARED}\n{SHORT}",)) for number in range(2)}
+    assert given_away(f"- {SHARED}\n- {SHORT}\n", BASE, tasks) == []
+    assert given_away(f"- {SHARED}\n", BASE, {"one": Known((SHARED,))}) == ["one"]
+    few = {**{f"v{number}": Known((f"Do {number}.",)) for number in range(3)}, "one": Known((SHARED,))}
+    assert given_away(f"- {SHARED}\n", BASE, few) == ["one"]
+
+
+def test_a_short_line_that_the_text_before_it_holds_is_no_quote():
+    texts = ("the shop is closed on Mondays in May",)
+    held = f"{BASE}- The shop is closed on Mondays in May.\n"
+    assert not gives("- The shop is closed on Mondays in May.\n", base=held, texts=texts)
 
 
 def test_an_answer_of_several_tasks_gives_none_away():
