@@ -5,17 +5,15 @@ The operator's session is told as the operator's: the line of the sessions is wi
 
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat
 
 from agent_evo_dagster.analysis.views.costs import MONEY, TOKENS, CostLine
 from agent_evo_dagster.analysts.types import AnalystRun
 from agent_evo_dagster.capture.usage import TOKENS as TOKEN_COLUMNS
-from agent_evo_dagster.errors import RoundError
-from agent_evo_dagster.files import write_atomic
+from agent_evo_dagster.rounds.beside import keep, kept
 from agent_evo_dagster.rounds.status import sessions_of
 from agent_evo_dagster.rounds.store import RoundStore
 from agent_evo_dagster.rounds.types import RoundManifest
@@ -28,6 +26,7 @@ _JUDGES: Final = {
     "llm": "without the model's own test, which the asset patch_evaluation tells",
 }
 _RULES: Final = "rules"
+_ANALYST: Final = "analyst"
 
 
 class AnalystSpent(BaseModel):
@@ -52,7 +51,7 @@ def keep_analyst(store: RoundStore, key: str, run: AnalystRun) -> None:
         tokens=took.tokens,
         cost_usd=took.cost_usd,
     )
-    write_atomic(_path(store, key), spent.model_dump_json(indent=2).encode() + b"\n")
+    keep(store, key, _ANALYST, spent)
 
 
 def analyst_spent(store: RoundStore, key: str) -> AnalystSpent | None:
@@ -61,16 +60,8 @@ def analyst_spent(store: RoundStore, key: str) -> AnalystSpent | None:
     Raises:
         RoundError: what is kept cannot be read.
     """
-    path = _path(store, key)
-    if not path.is_file():
-        return None
-    try:
-        return AnalystSpent.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise RoundError(
-            f"What the analyst of {key} took cannot be read from {path} ({error.error_count()} errors). "
-            f"Delete it, and it counts as not told."
-        ) from error
+    what = f"What the analyst of {key} took"
+    return kept(store, key, _ANALYST, AnalystSpent, what=what, without="it counts as not told")
 
 
 def costs(
@@ -154,7 +145,3 @@ def _sessions(manifest: RoundManifest, usage: pl.DataFrame) -> CostLine:
 
 def _tokens(usage: pl.DataFrame) -> int:
     return int(sum(usage[name].sum() for name in TOKEN_COLUMNS))
-
-
-def _path(store: RoundStore, key: str) -> Path:
-    return store.folder(key) / "analyst.json"

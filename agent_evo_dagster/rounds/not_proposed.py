@@ -1,16 +1,17 @@
 """What a round did not propose and why, kept beside its manifest. No proposing, no table."""
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from agent_evo_dagster.analysis.display import one_line
 from agent_evo_dagster.analysis.views.not_proposed import NotProposed
-from agent_evo_dagster.errors import RoundError
-from agent_evo_dagster.files import write_atomic
 from agent_evo_dagster.patches.propose import Skipped
+from agent_evo_dagster.rounds.beside import keep, kept
 from agent_evo_dagster.rounds.store import RoundStore
+
+_NAME: Final = "not_proposed"
 
 
 class _Record(BaseModel):
@@ -33,8 +34,7 @@ def keep_not_proposed(store: RoundStore, key: str, skipped: Sequence[Skipped]) -
         _Record(finding=one_line(one.finding_id), setting=one_line(one.setting), reason=one_line(one.reason))
         for one in skipped
     ]
-    kept = _File(not_proposed=tuple(records))
-    write_atomic(_path(store, key), kept.model_dump_json(indent=2).encode() + b"\n")
+    keep(store, key, _NAME, _File(not_proposed=tuple(records)))
 
 
 def not_proposed(store: RoundStore, key: str) -> tuple[NotProposed, ...] | None:
@@ -43,18 +43,7 @@ def not_proposed(store: RoundStore, key: str) -> tuple[NotProposed, ...] | None:
     Raises:
         RoundError: what is kept cannot be read.
     """
-    path = _path(store, key)
-    if not path.is_file():
+    file = kept(store, key, _NAME, _File, what=f"What {key} did not propose", without="it counts as not kept")
+    if file is None:
         return None
-    try:
-        kept = _File.model_validate_json(path.read_bytes())
-    except ValidationError as error:
-        raise RoundError(
-            f"What {key} did not propose cannot be read from {path} ({error.error_count()} errors). "
-            f"Delete it, and it counts as not kept."
-        ) from error
-    return tuple(NotProposed(one.finding, one.setting, one.reason) for one in kept.not_proposed)
-
-
-def _path(store: RoundStore, key: str) -> Path:
-    return store.folder(key) / "not_proposed.json"
+    return tuple(NotProposed(one.finding, one.setting, one.reason) for one in file.not_proposed)
